@@ -3,8 +3,10 @@
 #ifndef HORNBEAM_MODEL_TRIGGER_H_
 #define HORNBEAM_MODEL_TRIGGER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -15,7 +17,7 @@ namespace hornbeam::model {
 struct Trigger {
   enum class Kind {
     kDefault,              // AfterWatermark, then every late element: Repeatedly(AfterWatermark)
-    kAfterWatermark,       // the end of the window; children: [early or Never, late or Never] when has_early / has_late
+    kAfterWatermark,       // the end of the window; children: the early trigger if has_early, then the late if has_late
     kAfterProcessingTime,  // delay_us after the pane's first element
     kAfterCount,           // at least `count` elements in the pane
     kRepeatedly,           // child 0 for ever
@@ -27,10 +29,12 @@ struct Trigger {
     kNever,
   };
 
+  static constexpr size_t kMaxNodes = 64;
+
   Kind kind = Kind::kDefault;
-  std::vector<Trigger> children;
-  bool has_early = false;  // kAfterWatermark: children holds the early trigger first
-  bool has_late = false;   // kAfterWatermark: children holds the late trigger last
+  std::vector<Trigger> children{};
+  bool has_early = false;  // kAfterWatermark: the first of children is the early trigger
+  bool has_late = false;   // kAfterWatermark: the last of children is the late trigger
   int64_t count = 0;       // kAfterCount: > 0
   Duration delay{};        // kAfterProcessingTime: >= 0
 
@@ -45,15 +49,18 @@ struct Trigger {
   static Trigger Always() { return {.kind = Kind::kAlways}; }
   static Trigger Never() { return {.kind = Kind::kNever}; }
   Trigger OrFinally(Trigger until) const { return {.kind = Kind::kOrFinally, .children = {*this, std::move(until)}}; }
-  // For AfterWatermark() only; both are repeated by definition (Beam: "repeated, until the end of the window").
+  // For AfterWatermark() only (Validate refuses it elsewhere). Both are repeated by definition: the early one until the
+  // watermark passes the end of the window, the late one from then on.
   Trigger WithEarly(Trigger early) const;
   Trigger WithLate(Trigger late) const;
 
   friend bool operator==(const Trigger&, const Trigger&) = default;
 
-  // The trigger of what comes out of a grouping that used this one (Beam's getContinuationTrigger).
+  // The trigger of what comes out of a grouping that used this one (Beam's getContinuationTrigger). There an element is
+  // a whole pane that has waited already, so counts become 1 and delays 0, and a sequence becomes whichever part is ready.
   Trigger Continuation() const;
-  // INVALID_ARGUMENT with the offending node named: a count below 1, a composite without children, ...
+  // INVALID_ARGUMENT with the offending node named: a count below 1, a composite without children, more than kMaxNodes
+  // nodes, ...
   Status Validate() const;
 };
 
