@@ -14,9 +14,7 @@ namespace {
 
 constexpr size_t kMaxJobIdBytes = 1000;
 
-bool Ends(const NotesBody& notes) {
-  return notes.replaces && notes.payloads.size() == 1 && notes.payloads.front().empty();
-}
+bool Ends(const NotesBody& notes) { return notes.replaces && notes.payloads.empty(); }
 
 }  // namespace
 
@@ -294,7 +292,11 @@ Status JobLog::AppendNote(OperatorId op, uint32_t unit, bool replaces, std::stri
         "a note of ", payload.size(), " bytes; one may have ", EpochRecords::kMaxPayloadBytes));
   }
   Status status = RollWhenFull();
-  if (status.ok()) status = WriteNotes({{op, unit}, replaces, {payload}});
+  if (status.ok()) {
+    NotesBody notes = {.key = {op, unit}, .replaces = replaces, .payloads = {}};
+    if (!replaces || !payload.empty()) notes.payloads.push_back(payload);
+    status = WriteNotes(notes);
+  }
   if (status.ok() && sync) status = writer_->Sync();
   return status.ok() ? status
                      : Failed(status, absl::StrCat("noting a decision of operator ",

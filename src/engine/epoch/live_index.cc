@@ -38,8 +38,7 @@ void LiveIndex::AddNotes(UnitKey key, bool replaces, const std::vector<std::stri
     Drop(found->second.first_segment);
     notes_.erase(found);
   }
-  const bool ends = replaces && payloads.size() == 1 && payloads.front().empty();
-  if (ends || payloads.empty()) return;
+  if (payloads.empty()) return;
   const auto [entry, fresh] = notes_.try_emplace(key);
   Notes& notes = entry->second;
   if (fresh) {

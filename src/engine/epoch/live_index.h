@@ -19,6 +19,7 @@ namespace hornbeam::engine {
 class LiveIndex {
  public:
   void AddRecord(const RecordSummary& record);
+  // No payloads: the unit has no notes any more.
   void AddNotes(UnitKey key, bool replaces, const std::vector<std::string_view>& payloads,
                 uint64_t segment);
   // Records of `op` in epochs before `epoch` are void. Marks only grow. Works on what a segment

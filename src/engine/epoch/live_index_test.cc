@@ -84,9 +84,9 @@ TEST_F(LiveIndexTest, NotesHoldTheirSegmentUntilReplacedOrEnded) {
   EXPECT_THAT(notes[0].payloads, ElementsAre("one", "two"));
   index_.AddNotes({kSink, 0}, true, {"one", "two"}, 3);
   EXPECT_EQ(index_.FirstNeededSegment(9), 2u);
-  index_.AddNotes({kSink, 1}, true, {""}, 3);
+  index_.AddNotes({kSink, 1}, true, {}, 3);
   EXPECT_EQ(index_.FirstNeededSegment(9), 3u);
-  index_.AddNotes({kSink, 0}, true, {""}, 3);
+  index_.AddNotes({kSink, 0}, true, {}, 3);
   EXPECT_EQ(index_.live_bytes(), 0u);
 }
 
