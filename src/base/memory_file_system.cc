@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -266,9 +267,10 @@ Status MemoryFileSystem::SyncDirectory(const std::string& path) {
   if (!directories_.contains(directory)) {
     return ErrnoStatus(ENOENT, absl::StrCat("opening '", path, "'"));
   }
-  std::erase_if(durable_files_, [&](const auto& entry) {
-    return ParentOf(entry.first) == directory && !files_.contains(entry.first);
-  });
+  for (auto entry = durable_files_.begin(); entry != durable_files_.end();) {
+    const bool removed = ParentOf(entry->first) == directory && !files_.contains(entry->first);
+    entry = removed ? durable_files_.erase(entry) : std::next(entry);
+  }
   for (const auto& [name, inode] : files_) {
     if (ParentOf(name) == directory) durable_files_[name] = inode;
   }
