@@ -1,5 +1,6 @@
 #include "engine/epoch/committer.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace hornbeam::engine {
@@ -22,16 +23,16 @@ void Committer::Submit(EpochParts epoch) {
 }
 
 Status Committer::AppendNote(OperatorId op, uint32_t unit, bool replaces,
-                             std::string_view payload) {
+                             std::string_view payload, bool sync) {
   const Status stopped = absl::CancelledError("the job is ending: no decision is taken any more");
   if (!options_.threaded) {
     {
       MutexLock lock(&mutex_);
       if (stopping_) return stopped;
     }
-    return log_->AppendNote(op, unit, replaces, payload, /*sync=*/true);
+    return log_->AppendNote(op, unit, replaces, payload, sync);
   }
-  PendingNote note = {op, unit, replaces, payload};
+  PendingNote note = {op, unit, replaces, payload, sync};
   MutexLock lock(&mutex_);
   if (stopping_) return stopped;
   notes_.push_back(&note);
@@ -102,7 +103,9 @@ void Committer::Commit(const std::vector<PendingNote*>& notes,
   if (epoch.has_value()) sealed = Seal(*epoch);
   if (!notes.empty()) {
     // Costs nothing after a seal, which has synced them too.
-    const Status synced = log_->Sync();
+    const bool sync =
+        std::any_of(notes.begin(), notes.end(), [](const PendingNote* note) { return note->sync; });
+    const Status synced = sync ? log_->Sync() : absl::OkStatus();
     MutexLock lock(&mutex_);
     for (size_t i = 0; i < notes.size(); ++i) {
       notes[i]->status = statuses[i].ok() ? synced : statuses[i];

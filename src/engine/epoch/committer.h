@@ -53,9 +53,11 @@ class Committer {
   // dropped.
   void Submit(EpochParts epoch);
 
-  // JobLog::AppendNote; durable on return. Notes of several threads, and an epoch that is there at
-  // that moment, share one sync. CANCELLED after Stop: then the note has not been written.
-  Status AppendNote(OperatorId op, uint32_t unit, bool replaces, std::string_view payload);
+  // JobLog::AppendNote; durable on return where `sync` is set. Notes of several threads, and an
+  // epoch that is there at that moment, share one sync. CANCELLED after Stop: then the note has not
+  // been written.
+  Status AppendNote(OperatorId op, uint32_t unit, bool replaces, std::string_view payload,
+                    bool sync = true);
 
   // Epochs that wait or are being sealed.
   size_t queued() const;
@@ -73,6 +75,7 @@ class Committer {
     uint32_t unit;
     bool replaces;
     std::string_view payload;
+    bool sync = true;
     bool done = false;
     Status status = absl::OkStatus();
   };

@@ -1,0 +1,87 @@
+// Starts epochs, gathers what the workers hand over, has it made durable, and tells sources and sinks.
+//
+// One epoch is open or sealing at a time; the next starts when the last is durable, so that the disk sets the pace. All of
+// it happens on the coordinator's thread, except what is marked.
+#ifndef HORNBEAM_ENGINE_JOB_EPOCH_COORDINATOR_H_
+#define HORNBEAM_ENGINE_JOB_EPOCH_COORDINATOR_H_
+
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "engine/epoch/committer.h"
+#include "engine/epoch/job_log.h"
+#include "engine/job/job_context.h"
+#include "engine/sink/sink_delivery.h"
+#include "engine/worker/worker.h"
+
+namespace hornbeam::engine {
+
+class EpochCoordinator {
+ public:
+  struct Sink {
+    OperatorId op{};
+    SinkDelivery* delivery = nullptr;
+  };
+
+  // `log` and `committer` are null for a job that keeps nothing. All outlive the coordinator.
+  EpochCoordinator(JobContext* job, JobLog* log, Committer* committer)
+      : job_(job), log_(log), committer_(committer), last_epoch_(log ? log->last_sealed() : 0) {}
+
+  void SetWorkers(std::vector<Worker*> workers) { workers_ = std::move(workers); }
+  void SetSinks(std::vector<Sink> sinks) { sinks_ = std::move(sinks); }
+
+  // Any thread.
+  void Contribute(Contribution contribution);
+  void OnCommitted(StatusOr<EpochId> sealed);
+
+  // Does what can be done now. False when there is nothing.
+  StatusOr<bool> Step();
+  // When the next epoch may start; Never() while one is open or there is nothing to end.
+  model::ProcessingTime NextStart() const;
+  // Everything has finished, is sealed, and is delivered.
+  bool done() const;
+
+  // Any thread.
+  EpochId last_sealed() const { return last_sealed_.load(std::memory_order_acquire); }
+  // An epoch is open or being sealed.
+  bool busy() const { return state_ != State::kBetween; }
+
+ private:
+  enum class State { kBetween, kOpen, kSealing };
+
+  bool MayOpen() const;
+  void Open();
+  StatusOr<bool> Gather();
+  Status Seal();
+  Status Sealed(EpochId epoch);
+  bool AcknowledgeConfirmed();
+
+  JobContext* const job_;
+  JobLog* const log_;
+  Committer* const committer_;
+  std::vector<Worker*> workers_;
+  std::vector<Sink> sinks_;
+
+  State state_ = State::kBetween;
+  EpochId last_epoch_;                       // the newest that was opened
+  model::ProcessingTime opened_at_{};
+  std::vector<Contribution> parts_;
+  bool all_finished_ = false;                // as of the newest sealed epoch
+  bool open_again_ = true;                   // the first epoch needs no activity: it records that the job began
+  std::deque<EpochId> unacknowledged_;       // at-least-once: sealed, and waiting for the sinks
+  std::atomic<EpochId> last_sealed_{0};
+
+  mutable Mutex mutex_;
+  std::vector<Contribution> arrived_ ABSL_GUARDED_BY(mutex_);
+  std::optional<StatusOr<EpochId>> committed_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_JOB_EPOCH_COORDINATOR_H_

@@ -1,0 +1,405 @@
+#include "engine/job/job.h"
+
+#include <algorithm>
+#include <exception>
+#include <functional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/log.h"
+#include "engine/exchange/flatten.h"
+#include "engine/source/source_operator.h"
+
+namespace hornbeam::engine {
+namespace {
+
+JobOptions WithDefaults(JobOptions options) {
+  if (options.workers <= 0) options.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  options.batch_size = std::max<size_t>(options.batch_size, 1);
+  return options;
+}
+
+// The name under which a keyed stage's input watermark is kept.
+OperatorId WatermarkIdOf(const std::string& root_name) { return OperatorIdOf(absl::StrCat(root_name, "#watermark")); }
+
+// What user code throws where no element is to blame, as an error of the job.
+template <typename F>
+auto WithoutExceptions(F f) -> decltype(f()) {
+  try {
+    return f();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("an exception left a transform: ", error.what()));
+  }
+}
+
+}  // namespace
+
+Job::Job(model::Pipeline pipeline, JobOptions options)
+    : pipeline_(std::move(pipeline)), context_(WithDefaults(std::move(options))) {}
+
+StatusOr<std::unique_ptr<Job>> Job::Create(model::Pipeline pipeline, JobOptions options) {
+  std::unique_ptr<Job> job(new Job(std::move(pipeline), std::move(options)));
+  HB_ASSIGN_OR_RETURN(job->plan_, MakePlan(job->pipeline_));
+  const JobOptions& used = job->context_.options();
+  if (!used.state_dir.empty()) {
+    JobLogOptions log_options;
+    log_options.job_id = used.name;
+    HB_ASSIGN_OR_RETURN(job->log_, JobLog::Open(used.fs, used.state_dir, std::move(log_options)));
+  }
+  return job;
+}
+
+Job::~Job() {
+  Cancel();
+  (void)Wait();
+}
+
+Status Job::MakeDeliveries() {
+  for (size_t i = 0; i < pipeline_.transforms().size(); ++i) {
+    const model::Transform& transform = pipeline_.transforms()[i];
+    const auto& factory = static_cast<const OperatorFactory&>(*transform.payload);
+    if (factory.shape != Shape::kSink) continue;
+    HB_ASSIGN_OR_RETURN(std::unique_ptr<SinkWriter> writer, factory.new_writer(&context_));
+    deliveries_[model::TransformId{static_cast<int32_t>(i)}] =
+        std::make_unique<SinkDelivery>(&context_, transform.name, std::move(writer));
+  }
+  return absl::OkStatus();
+}
+
+void Job::MakeChannels() {
+  const size_t n = workers_.size();
+  for (const PlanEdge& edge : plan_.edges) {
+    Connected connected{&edge, {}};
+    connected.channels.resize(n);
+    for (size_t from = 0; from < n; ++from) {
+      connected.channels[from].resize(n);
+      for (size_t to = 0; to < n; ++to) {
+        if (edge.keyed || from == to) connected.channels[from][to] = std::make_unique<Channel>();
+      }
+    }
+    edges_.push_back(std::move(connected));
+  }
+}
+
+StatusOr<std::unique_ptr<Operator>> Job::MakeOperator(const PlanNode& node, Stage& stage) {
+  const OperatorFactory& factory = *node.factory;
+  switch (factory.shape) {
+    case Shape::kElementwise:
+    case Shape::kKeyed: return factory.new_operator();
+    case Shape::kFlatten: return std::make_unique<FlattenOperator>();
+    case Shape::kSink: return factory.new_sink_operator(deliveries_.at(node.transform).get());
+    case Shape::kSource:
+    case Shape::kAnswers: break;
+  }
+  uint32_t splits = factory.one_split_per_worker ? static_cast<uint32_t>(context_.options().workers) : factory.splits;
+  SourceOperator::NewReader new_reader = [this, &factory](uint32_t split) { return factory.new_reader(split, &context_); };
+  if (factory.shape == Shape::kAnswers) {
+    splits = 1;
+    SinkDelivery* const delivery = deliveries_.at(factory.answers_of).get();
+    new_reader = [&factory, delivery](uint32_t) -> StatusOr<std::unique_ptr<Reader>> {
+      return factory.new_answer_reader(delivery);
+    };
+  }
+  auto source = std::make_unique<SourceOperator>(splits, std::move(new_reader));
+  stage.SetSource(source.get());
+  return source;
+}
+
+Status Job::MakeStage(int worker_index, int stage_index) {
+  Worker& worker = *workers_[static_cast<size_t>(worker_index)];
+  const PlanStage& planned = plan_.stages[static_cast<size_t>(stage_index)];
+  Stage& stage = *worker.AddStage();
+  OperatorContext context;
+  context.job = &context_;
+  context.worker = worker_index;
+  context.workers = context_.options().workers;
+
+  std::vector<int> outputs;
+  for (const PlanNode& node : planned.nodes) {
+    const model::Transform& transform = pipeline_.transform(node.transform);
+    context.id = node.op;
+    context.name = transform.name;
+    HB_ASSIGN_OR_RETURN(std::unique_ptr<Operator> op, MakeOperator(node, stage));
+    if (auto* source = dynamic_cast<SourceOperator*>(op.get())) {
+      source->SetWake([parker = &worker.parker()] { parker->Unpark(); });
+    }
+    stage.AddNode(std::move(op), context, node.upstream, node.upstream_output);
+    outputs.push_back(static_cast<int>(transform.outputs.size()));
+  }
+  for (Connected& edge : edges_) {
+    if (edge.edge->from_stage == stage_index) {
+      std::unique_ptr<ExchangeSender> sender;
+      if (edge.edge->keyed) {
+        sender = edge.edge->keyed_by->new_sender();
+      } else {
+        sender = std::make_unique<ForwardSender>();
+      }
+      std::vector<ExchangeSender::Receiver> receivers;
+      for (size_t to = 0; to < workers_.size(); ++to) {
+        Channel* const channel = edge.channels[static_cast<size_t>(worker_index)][to].get();
+        receivers.push_back({channel, channel ? &workers_[to]->parker() : nullptr});
+      }
+      sender->Connect(std::move(receivers));
+      const PlanNode& from = planned.nodes[static_cast<size_t>(edge.edge->from_node)];
+      context.name = absl::StrCat(pipeline_.transform(from.transform).name, "#exchange");
+      context.id = OperatorIdOf(context.name);
+      stage.AddSender(std::move(sender), context, edge.edge->from_node, edge.edge->from_output);
+    }
+    if (edge.edge->to_stage == stage_index) {
+      for (size_t from = 0; from < workers_.size(); ++from) {
+        Channel* const channel = edge.channels[from][static_cast<size_t>(worker_index)].get();
+        if (channel != nullptr) stage.AddInput(channel, edge.edge->to_port, &workers_[from]->parker());
+      }
+    }
+  }
+  const PlanNode& root = planned.nodes[0];
+  if (worker_index == 0 && root.factory->shape == Shape::kKeyed) {
+    stage.RecordWatermarkAs(WatermarkIdOf(pipeline_.transform(root.transform).name));
+  }
+  return stage.Open(outputs);
+}
+
+Status Job::MakeWorkers() {
+  for (int i = 0; i < context_.options().workers; ++i) {
+    workers_.push_back(std::make_unique<Worker>(
+        &context_, i, [this](Contribution contribution) { coordinator_->Contribute(std::move(contribution)); }));
+  }
+  MakeChannels();
+  for (int w = 0; w < context_.options().workers; ++w) {
+    for (size_t s = 0; s < plan_.stages.size(); ++s) HB_RETURN_IF_ERROR(MakeStage(w, static_cast<int>(s)));
+  }
+  return absl::OkStatus();
+}
+
+// Hands what the log holds to those who wrote it: sinks to their delivery, everything else to the operator on the worker
+// that owns the unit now.
+class Job::Recovery final : public ReplayVisitor {
+ public:
+  explicit Recovery(Job* job) : job_(job) {
+    for (size_t s = 0; s < job->plan_.stages.size(); ++s) {
+      const std::vector<PlanNode>& nodes = job->plan_.stages[s].nodes;
+      for (size_t n = 0; n < nodes.size(); ++n) {
+        places_[nodes[n].op] = {s, n};
+        if (nodes[n].factory->shape == Shape::kSink) sinks_[nodes[n].op] = job->deliveries_.at(nodes[n].transform).get();
+      }
+      watermarks_[WatermarkIdOf(job->pipeline_.transform(nodes[0].transform).name)] = s;
+    }
+  }
+
+  Status OnRecord(EpochId epoch, OperatorId op, uint32_t unit, bool replaces, std::string_view payload) override {
+    if (const auto sink = sinks_.find(op); sink != sinks_.end()) return sink->second->RestoreRows(epoch, unit, payload);
+    if (const auto stage = watermarks_.find(op); stage != watermarks_.end()) {
+      for (const std::unique_ptr<Worker>& worker : job_->workers_) {
+        HB_RETURN_IF_ERROR(worker->stages()[stage->second]->RestoreWatermark(payload));
+      }
+      return absl::OkStatus();
+    }
+    const auto place = places_.find(op);
+    if (place == places_.end()) return Unknown();
+    const size_t owner = unit % job_->workers_.size();
+    Stage& stage = *job_->workers_[owner]->stages()[place->second.first];
+    return stage.nodes()[place->second.second]->op->Restore(unit, replaces, payload);
+  }
+
+  Status OnNote(OperatorId op, uint32_t unit, bool replaces, std::string_view payload) override {
+    const auto sink = sinks_.find(op);
+    if (sink == sinks_.end()) return Unknown();
+    return sink->second->RestoreNote(payload);
+  }
+
+ private:
+  static Status Unknown() {
+    return absl::FailedPreconditionError(
+        "the state directory holds state of a step that this pipeline does not have; give the step its old name back, or "
+        "start the job with another name or state directory");
+  }
+
+  Job* const job_;
+  std::map<OperatorId, std::pair<size_t, size_t>> places_;
+  std::map<OperatorId, size_t> watermarks_;
+  std::map<OperatorId, SinkDelivery*> sinks_;
+};
+
+Status Job::Recover() {
+  if (log_ == nullptr) return absl::OkStatus();
+  Recovery recovery(this);
+  return Annotate(log_->Recover(&recovery), absl::StrCat("recovering job '", context_.options().name, "'"));
+}
+
+Status Job::Start() {
+  const bool deterministic = context_.options().deterministic_seed != 0;
+  started_at_us_ = context_.options().clock->NowMicros();
+  HB_RETURN_IF_ERROR(MakeDeliveries());
+  HB_RETURN_IF_ERROR(MakeWorkers());
+  HB_RETURN_IF_ERROR(Recover());
+  if (log_ != nullptr) {
+    committer_ = std::make_unique<Committer>(
+        log_.get(), [this](StatusOr<EpochId> sealed) { coordinator_->OnCommitted(std::move(sealed)); },
+        CommitterOptions{.threaded = !deterministic});
+  }
+  coordinator_ = std::make_unique<EpochCoordinator>(&context_, log_.get(), committer_.get());
+  std::vector<Worker*> workers;
+  for (const std::unique_ptr<Worker>& worker : workers_) workers.push_back(worker.get());
+  coordinator_->SetWorkers(std::move(workers));
+  std::vector<EpochCoordinator::Sink> sinks;
+  for (const auto& [transform, delivery] : deliveries_) {
+    const OperatorId op = OperatorIdOf(pipeline_.transform(transform).name);
+    sinks.push_back({op, delivery.get()});
+    HB_RETURN_IF_ERROR(delivery->Start(
+        [this, op](std::string_view note, bool sync) -> Status {
+          if (committer_ == nullptr) return absl::OkStatus();
+          return committer_->AppendNote(op, 0, true, note, sync);
+        },
+        [this](Status status) { Fail(std::move(status)); }));
+  }
+  coordinator_->SetSinks(std::move(sinks));
+  JobState starting = JobState::kStarting;
+  state_.compare_exchange_strong(starting, JobState::kRunning);
+  if (!deterministic) return RunThreads();
+  for (const std::unique_ptr<Worker>& worker : workers_) HB_RETURN_IF_ERROR(worker->Start());
+  return absl::OkStatus();
+}
+
+Status Job::RunThreads() {
+  for (const std::unique_ptr<Worker>& worker : workers_) {
+    threads_.emplace_back([this, w = worker.get()](std::stop_token stop) {
+      if (Status status = WithoutExceptions([&] { return w->Run(stop); }); !status.ok()) Fail(std::move(status));
+    });
+  }
+  coordinator_thread_ = std::jthread([this](std::stop_token stop) {
+    while (!stop.stop_requested() && !cancelled_.load(std::memory_order_acquire)) {
+      const StatusOr<bool> worked = coordinator_->Step();
+      if (!worked.ok()) return Fail(worked.status());
+      if (coordinator_->done()) break;
+      if (*worked) continue;
+      model::Duration sleep = model::Millis(100);
+      if (const model::ProcessingTime next = coordinator_->NextStart(); next < model::ProcessingTime::Never()) {
+        sleep = std::clamp(next - context_.Now(), model::Micros(0), sleep);
+      } else if (!coordinator_->busy()) {
+        sleep = std::max(context_.options().epoch_interval, model::Millis(20));  // activity does not wake this thread
+      }
+      context_.coordinator.Park(std::chrono::microseconds(sleep.us));
+    }
+    MutexLock lock(&mutex_);
+    const bool drained = state_ == JobState::kDraining;
+    if (failure_.ok()) {
+      state_ = cancelled_ ? JobState::kCancelled : drained ? JobState::kDrained : JobState::kDone;
+    }
+    ended_.SignalAll();
+  });
+  return absl::OkStatus();
+}
+
+StatusOr<bool> Job::StepSomething(Rng& rng) {
+  // Everyone is tried once, starting at a random one: an interleaving that the seed decides.
+  const size_t actors = workers_.size() + deliveries_.size() + 1;
+  const size_t first = rng.Below(actors);
+  for (size_t tried = 0; tried < actors; ++tried) {
+    const size_t actor = (first + tried) % actors;
+    StatusOr<bool> worked = false;
+    if (actor < workers_.size()) {
+      worked = workers_[actor]->RunOnce();
+    } else if (actor < workers_.size() + deliveries_.size()) {
+      worked = std::next(deliveries_.begin(), static_cast<std::ptrdiff_t>(actor - workers_.size()))->second->Step();
+    } else if (coordinator_->busy() || rng.OneIn(4) || tried + 1 == actors) {
+      worked = coordinator_->Step();
+      if (committer_ != nullptr) committer_->CommitNow();
+    }
+    if (!worked.ok() || *worked) return worked;
+  }
+  // The last to be tried may have been skipped by chance.
+  return coordinator_->Step();
+}
+
+Status Job::RunDeterministically() {
+  Rng rng(context_.options().deterministic_seed);
+  const EpochId first = log_ ? log_->last_sealed() : 0;
+  int idle = 0;
+  while (!coordinator_->done() && !cancelled_) {
+    StatusOr<bool> worked = WithoutExceptions([&] { return StepSomething(rng); });
+    if (!worked.ok()) {
+      Fail(worked.status());
+      return worked.status();
+    }
+    if (stop_after_epochs_ > 0 && coordinator_->last_sealed() >= first + static_cast<EpochId>(stop_after_epochs_)) {
+      cancelled_ = true;
+    }
+    idle = *worked ? 0 : idle + 1;
+    if (idle > 1000) {
+      const Status stuck = absl::InternalError("the job is stuck: nothing can move, and it has not finished");
+      Fail(stuck);
+      return stuck;
+    }
+  }
+  state_ = cancelled_ ? JobState::kCancelled : state_ == JobState::kDraining ? JobState::kDrained : JobState::kDone;
+  return absl::OkStatus();
+}
+
+void Job::Fail(Status status) {
+  {
+    MutexLock lock(&mutex_);
+    if (!failure_.ok()) return;
+    if (cancelled_ && absl::IsCancelled(status)) return;  // what stopping interrupts has not failed
+    failure_ = std::move(status);
+    state_ = JobState::kFailed;
+  }
+  cancelled_ = true;
+  ended_.SignalAll();
+  context_.coordinator.Unpark();
+}
+
+void Job::Cancel() {
+  cancelled_ = true;
+  context_.coordinator.Unpark();
+}
+
+void Job::Drain() {
+  JobState running = JobState::kRunning;
+  if (!state_.compare_exchange_strong(running, JobState::kDraining)) return;
+  for (const std::unique_ptr<Worker>& worker : workers_) worker->RequestDrain();
+}
+
+Status Job::StopAll() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  for (const std::unique_ptr<Worker>& worker : workers_) worker->parker().Unpark();
+  for (std::jthread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+  threads_.clear();
+  // The committer before the deliveries: a delivery may be waiting for a note.
+  if (committer_ != nullptr) committer_->Stop();
+  for (const auto& [transform, delivery] : deliveries_) delivery->Stop();
+  Status failure;
+  {
+    MutexLock lock(&mutex_);
+    failure = failure_;
+  }
+  if (failure.ok() && log_ != nullptr && !closed_) failure = log_->Close();
+  closed_ = true;
+  return failure;
+}
+
+Status Job::Wait() {
+  if (coordinator_thread_.joinable()) coordinator_thread_.join();
+  if (workers_.empty()) return absl::OkStatus();
+  const Status status = StopAll();
+  // Readers and writers are closed with the operators that own them; what a snapshot shows stays.
+  return status;
+}
+
+Status Job::Run() {
+  Status status = Start();
+  if (!status.ok()) {
+    Fail(status);
+    (void)StopAll();
+    return status;
+  }
+  if (context_.options().deterministic_seed != 0) {
+    status = RunDeterministically();
+    const Status stopped = StopAll();
+    return status.ok() ? stopped : status;
+  }
+  return Wait();
+}
+
+}  // namespace hornbeam::engine

@@ -1,0 +1,97 @@
+// One run of a pipeline: recovers what an earlier run left, runs the workers, and ends when all input has ended.
+#ifndef HORNBEAM_ENGINE_JOB_JOB_H_
+#define HORNBEAM_ENGINE_JOB_JOB_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/rng.h"
+#include "base/status.h"
+#include "engine/epoch/committer.h"
+#include "engine/epoch/job_log.h"
+#include "engine/job/epoch_coordinator.h"
+#include "engine/job/job_context.h"
+#include "engine/job/job_snapshot.h"
+#include "engine/plan/plan.h"
+#include "engine/worker/worker.h"
+#include "model/pipeline.h"
+
+namespace hornbeam::engine {
+
+class Job {
+ public:
+  // Plans the pipeline and opens the log, connecting to nothing yet. INVALID_ARGUMENT for a pipeline that cannot run;
+  // the log's errors as JobLog::Open has them.
+  static StatusOr<std::unique_ptr<Job>> Create(model::Pipeline pipeline, JobOptions options);
+  ~Job();  // cancels what still runs
+
+  // Recovers, opens sources and sinks (blocking), and starts the threads.
+  Status Start();
+  // Until the job is done, cancelled or failed; the error of a failed job.
+  Status Wait();
+  // Start and Wait; in a deterministic run everything happens on this thread.
+  Status Run();
+
+  // Any thread.
+  void Cancel();  // stops where it is; what is sealed stays, and a new run goes on from there
+  void Drain();   // sources take in nothing new; what is under way is finished, windows close, the job ends
+  JobState state() const { return state_.load(std::memory_order_acquire); }
+  JobSnapshot Snapshot() const;
+  JobContext& context() { return context_; }
+  const Plan& plan() const { return plan_; }
+  EpochId last_sealed() const { return coordinator_->last_sealed(); }
+
+  // Deterministic runs: stops (as Cancel does) once this many epochs were sealed in this run; 0 for never.
+  void StopAfterEpochs(int epochs) { stop_after_epochs_ = epochs; }
+
+ private:
+  Job(model::Pipeline pipeline, JobOptions options);
+
+  class Recovery;
+  struct Connected {
+    const PlanEdge* edge;
+    std::vector<std::vector<std::unique_ptr<Channel>>> channels;  // [from][to]
+  };
+
+  Status MakeDeliveries();
+  Status MakeWorkers();
+  Status MakeStage(int worker, int stage);
+  void MakeChannels();
+  StatusOr<std::unique_ptr<Operator>> MakeOperator(const PlanNode& node, Stage& stage);
+  Status Recover();
+  Status RunThreads();
+  Status RunDeterministically();
+  StatusOr<bool> StepSomething(Rng& rng);
+  void Fail(Status status);
+  Status StopAll();
+
+  const model::Pipeline pipeline_;
+  JobContext context_;
+  Plan plan_;
+  std::unique_ptr<JobLog> log_;
+  std::unique_ptr<Committer> committer_;
+  std::unique_ptr<EpochCoordinator> coordinator_;
+  std::map<model::TransformId, std::unique_ptr<SinkDelivery>> deliveries_;
+  std::vector<Connected> edges_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::jthread> threads_;
+  std::jthread coordinator_thread_;
+
+  std::atomic<JobState> state_{JobState::kStarting};
+  std::atomic<bool> cancelled_{false};
+  int64_t started_at_us_ = 0;
+  int stop_after_epochs_ = 0;
+  bool closed_ = false;
+  mutable Mutex mutex_;
+  CondVar ended_;
+  Status failure_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_JOB_JOB_H_

@@ -1,0 +1,51 @@
+// What every part of one run of a job shares: its options, its clock, and the count of what is under way.
+#ifndef HORNBEAM_ENGINE_JOB_JOB_CONTEXT_H_
+#define HORNBEAM_ENGINE_JOB_JOB_CONTEXT_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "engine/job/job_options.h"
+#include "engine/worker/parker.h"
+
+namespace hornbeam::engine {
+
+class JobContext {
+ public:
+  explicit JobContext(JobOptions options) : options_(std::move(options)) {}
+  JobContext(const JobContext&) = delete;
+
+  const JobOptions& options() const { return options_; }
+  model::ProcessingTime Now() const { return {options_.clock->NowMicros()}; }
+
+  // Messages that were sent between workers and not yet dealt with, and buffers not yet sent. Zero, with every source
+  // but the asking one out of data, is quiescence: nothing will happen unless a source speaks or time passes.
+  void BeginWork() { under_way_.fetch_add(1, std::memory_order_acq_rel); }
+  void EndWork() { under_way_.fetch_sub(1, std::memory_order_acq_rel); }
+  bool quiescent() const { return under_way_.load(std::memory_order_acquire) == 0; }
+
+  // Something happened that is worth an epoch.
+  void NoteActivity() {
+    if (!active_.load(std::memory_order_relaxed)) active_.store(true, std::memory_order_release);
+  }
+  bool TakeActivity() { return active_.exchange(false, std::memory_order_acq_rel); }
+  bool active() const { return active_.load(std::memory_order_acquire); }
+
+  // The bytes that sinks hold and have not delivered.
+  std::atomic<size_t> undelivered_bytes{0};
+  bool sinks_have_room() const {
+    return undelivered_bytes.load(std::memory_order_relaxed) < options_.undelivered_limit_bytes;
+  }
+
+  // The thread that starts and seals epochs; woken when there is something for it.
+  Parker coordinator;
+
+ private:
+  const JobOptions options_;
+  alignas(64) std::atomic<int64_t> under_way_{0};
+  alignas(64) std::atomic<bool> active_{false};
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_JOB_JOB_CONTEXT_H_

@@ -1,0 +1,42 @@
+// How a job is run; everything here may differ from one run of the same job to the next.
+#ifndef HORNBEAM_ENGINE_JOB_JOB_OPTIONS_H_
+#define HORNBEAM_ENGINE_JOB_JOB_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/file_system.h"
+#include "model/time.h"
+
+namespace hornbeam::engine {
+
+// kExactlyOnce: every effect of an element becomes durable once, with its epoch. kAtLeastOnce: sinks are written at once and
+// sources acknowledged after the sink's confirmation; faster to the sink, and a crash repeats what was under way.
+enum class ProcessingMode { kExactlyOnce, kAtLeastOnce };
+
+struct JobOptions {
+  std::string name = "job";
+  // Where the job's durable log lives. Empty: the job keeps nothing, and a crash starts it anew.
+  std::string state_dir;
+  FileSystem* fs = FileSystem::Posix();
+  Clock* clock = Clock::System();
+  ProcessingMode mode = ProcessingMode::kExactlyOnce;
+
+  int workers = 0;             // 0: one per core
+  size_t batch_size = 1024;    // elements a source or an exchange puts in one batch, at most
+  // The least time between the starts of two epochs; the next starts no earlier than the last is durable.
+  model::Duration epoch_interval = model::Millis(20);
+  // Bytes that sinks may hold sealed but undelivered before sources wait.
+  size_t undelivered_limit_bytes = 256 << 20;
+
+  // Failed elements are tried again this many times before they count as failed.
+  int attempts = 3;
+
+  // 0: workers run on threads of their own. Otherwise everything runs on the calling thread, interleaved by this seed.
+  uint64_t deterministic_seed = 0;
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_JOB_JOB_OPTIONS_H_

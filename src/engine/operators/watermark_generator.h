@@ -1,0 +1,61 @@
+// Timestamps from the elements themselves, and a watermark from those: for sources that know neither.
+#ifndef HORNBEAM_ENGINE_OPERATORS_WATERMARK_GENERATOR_H_
+#define HORNBEAM_ENGINE_OPERATORS_WATERMARK_GENERATOR_H_
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "engine/operator.h"
+#include "engine/progress/watermark_estimators.h"
+
+namespace hornbeam::engine {
+
+// Fn: model::EventTime(const T&). The output watermark is the estimator's, whatever the input's is, until the input ends. REQUIRES
+// (of the program): an element comes on its worker at most the estimator's disorder after a younger one.
+template <typename T, typename Fn>
+class WatermarkGeneratorOperator final : public Operator {
+ public:
+  WatermarkGeneratorOperator(Fn fn, BoundedOutOfOrderness estimator)
+      : fn_(std::move(fn)), estimator_(std::move(estimator)) {}
+
+  Status Process(int input, std::unique_ptr<Batch> erased) override {
+    auto batch = As<T>(std::move(erased));
+    for (size_t i = 0; i < batch->size(); ++i) {
+      batch->timestamps[i] = fn_(std::as_const(batch->values[i]));
+      estimator_.Observe(batch->timestamps[i]);
+    }
+    observed_ = true;
+    return output(0).Emit(std::move(batch));
+  }
+
+  StatusOr<model::EventTime> AdvanceWatermark(model::EventTime input) override {
+    return input >= model::EventTime::Max() ? input : estimator_.watermark();
+  }
+  bool generates_watermarks() const override { return true; }
+
+  Status OnMarker(EpochId epoch, EpochRecords* records) override {
+    if (!observed_) return absl::OkStatus();
+    observed_ = false;
+    return Rewrite(static_cast<uint32_t>(context().worker), records);
+  }
+  Status Rewrite(uint32_t unit, EpochRecords* records) override {
+    estimator_.Encode(records->Begin(context().id, unit, true));
+    records->End();
+    return absl::OkStatus();
+  }
+  Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
+    ByteReader in(payload);
+    if (!estimator_.Decode(&in)) return absl::DataLossError("the log holds a malformed watermark estimate");
+    return absl::OkStatus();
+  }
+
+ private:
+  Fn fn_;
+  BoundedOutOfOrderness estimator_;
+  bool observed_ = false;
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_OPERATORS_WATERMARK_GENERATOR_H_

@@ -1,0 +1,283 @@
+#include "engine/sink/sink_delivery.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/log.h"
+
+namespace hornbeam::engine {
+namespace {
+
+constexpr auto kFirstBackoff = std::chrono::milliseconds(20);
+constexpr auto kLongestBackoff = std::chrono::seconds(5);
+
+}  // namespace
+
+SinkDelivery::SinkDelivery(JobContext* job, std::string name, std::unique_ptr<SinkWriter> writer)
+    : job_(job), name_(std::move(name)), writer_(std::move(writer)) {}
+
+SinkDelivery::~SinkDelivery() { Stop(); }
+
+// A note is all that a sink remembers: the last delivery confirmed, the writer's state, and the answers that no sealed
+// epoch has consumed. docs/formats/job_log.md has its layout.
+Status SinkDelivery::WriteNote(bool sync) {
+  std::string note;
+  {
+    MutexLock lock(&mutex_);
+    PutVarint(&note, last_.first);
+    PutVarint(&note, last_.second);
+    PutVarint(&note, next_answer_);
+    PutVarint(&note, kept_answers_.size());
+    for (const Answered& answer : kept_answers_) {
+      PutVarint(&note, answer.number);
+      PutBytes(&note, answer.encoded);
+    }
+  }
+  PutBytes(&note, state_);
+  return append_note_(note, sync);
+}
+
+Status SinkDelivery::RestoreNote(std::string_view note) {
+  ByteReader in(note);
+  MutexLock lock(&mutex_);
+  last_.first = in.Varint();
+  last_.second = static_cast<uint32_t>(in.Varint());
+  next_answer_ = in.Varint();
+  kept_answers_.clear();
+  for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
+    Answered& answer = kept_answers_.emplace_back();
+    answer.number = in.Varint();
+    answer.encoded.assign(in.Bytes());
+  }
+  state_.assign(in.Bytes());
+  if (!in.ok()) return absl::DataLossError(absl::StrCat("the log holds a malformed note of sink '", name_, "'"));
+  return absl::OkStatus();
+}
+
+Status SinkDelivery::RestoreRows(EpochId epoch, uint32_t shard, std::string_view framed_rows) {
+  MutexLock lock(&mutex_);
+  std::vector<Part>& parts = parts_[{epoch, shard}];
+  parts.push_back({static_cast<int>(parts.size()), std::string(framed_rows)});
+  job_->undelivered_bytes += framed_rows.size();
+  deliverable_through_ = std::max(deliverable_through_, epoch);
+  return absl::OkStatus();
+}
+
+Status SinkDelivery::Start(AppendNote append_note, std::function<void(Status)> on_error) {
+  append_note_ = std::move(append_note);
+  on_error_ = std::move(on_error);
+  {
+    // What the last note says is confirmed came before the crash; the rest is delivered again.
+    MutexLock lock(&mutex_);
+    while (!parts_.empty() && parts_.begin()->first <= last_) {
+      for (const Part& part : parts_.begin()->second) job_->undelivered_bytes -= part.framed_rows.size();
+      parts_.erase(parts_.begin());
+    }
+    answers_ = kept_answers_;
+    UpdateDelivered();
+  }
+  HB_RETURN_IF_ERROR(Annotate(writer_->Open(this, state_), absl::StrCat("opening sink '", name_, "'")));
+  if (job_->options().deterministic_seed == 0) thread_ = std::jthread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+void SinkDelivery::Stop() {
+  {
+    MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  ready_.SignalAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+void SinkDelivery::Stage(EpochId epoch, uint32_t shard, int worker, std::string framed_rows) {
+  job_->undelivered_bytes += framed_rows.size();
+  MutexLock lock(&mutex_);
+  std::vector<Part>& parts = parts_[{epoch, shard}];
+  // Replay sees the workers' records in this order, so the live order must be the same.
+  const auto at = std::upper_bound(parts.begin(), parts.end(), worker,
+                                   [](int w, const Part& part) { return w < part.worker; });
+  parts.insert(at, {worker, std::move(framed_rows)});
+  if (job_->options().mode == ProcessingMode::kAtLeastOnce) ready_.Signal();
+}
+
+void SinkDelivery::InputFinished(EpochId epoch) {
+  MutexLock lock(&mutex_);
+  ++workers_finished_;
+  finish_after_ = std::max(finish_after_, epoch);
+}
+
+void SinkDelivery::OnSealed(EpochId epoch) {
+  MutexLock lock(&mutex_);
+  deliverable_through_ = std::max(deliverable_through_, epoch);
+  UpdateDelivered();
+  ready_.Signal();
+}
+
+bool SinkDelivery::ConfirmedThrough(EpochId epoch) const {
+  MutexLock lock(&mutex_);
+  if (delivering_ != 0 && delivering_ <= epoch) return false;
+  return parts_.empty() || parts_.begin()->first.first > epoch;
+}
+
+void SinkDelivery::UpdateDelivered() {
+  EpochId delivered = deliverable_through_;
+  if (delivering_ != 0) delivered = std::min(delivered, delivering_ - 1);
+  if (!parts_.empty()) delivered = std::min(delivered, parts_.begin()->first.first - 1);
+  delivered_epoch_.store(delivered, std::memory_order_release);
+}
+
+bool SinkDelivery::HasReady() const {
+  if (parts_.empty()) return false;
+  return job_->options().mode == ProcessingMode::kAtLeastOnce || parts_.begin()->first.first <= deliverable_through_;
+}
+
+bool SinkDelivery::TakeReady(std::pair<EpochId, uint32_t>* key, std::vector<Part>* parts) {
+  MutexLock lock(&mutex_);
+  if (!HasReady()) return false;
+  *key = parts_.begin()->first;
+  *parts = std::move(parts_.begin()->second);
+  parts_.erase(parts_.begin());
+  delivering_ = key->first;
+  return true;
+}
+
+bool SinkDelivery::ReadyToFinish() {
+  MutexLock lock(&mutex_);
+  return !done_ && workers_finished_ == job_->options().workers && parts_.empty() && delivering_ == 0 &&
+         deliverable_through_ >= finish_after_;
+}
+
+Status SinkDelivery::Deliver(const std::pair<EpochId, uint32_t>& key, const std::vector<Part>& parts) {
+  std::vector<std::string_view> rows;
+  size_t bytes = 0;
+  for (const Part& part : parts) {
+    bytes += part.framed_rows.size();
+    ByteReader in(part.framed_rows);
+    while (!in.done()) rows.push_back(in.Bytes());
+    if (!in.ok()) return absl::DataLossError(absl::StrCat("the log holds malformed rows of sink '", name_, "'"));
+  }
+  HB_RETURN_IF_ERROR(writer_->Deliver({key.first, key.second, rows}));
+  {
+    MutexLock lock(&mutex_);
+    last_ = key;
+    delivering_ = 0;
+    UpdateDelivered();
+  }
+  rows_delivered_.fetch_add(static_cast<int64_t>(rows.size()), std::memory_order_relaxed);
+  job_->undelivered_bytes -= bytes;
+  job_->NoteActivity();
+  job_->coordinator.Unpark();
+  // Not synced: a confirmation that a crash forgets is found out again, since a delivery is idempotent.
+  return WriteNote(false);
+}
+
+StatusOr<bool> SinkDelivery::Step() {
+  std::pair<EpochId, uint32_t> key;
+  std::vector<Part> parts;
+  if (TakeReady(&key, &parts)) {
+    const Status status = Deliver(key, parts);
+    if (absl::IsUnavailable(status)) {
+      MutexLock lock(&mutex_);
+      delivering_ = 0;
+      parts_[key] = std::move(parts);
+      return true;
+    }
+    HB_RETURN_IF_ERROR(Annotate(status, absl::StrCat("sink '", name_, "'")));
+    return true;
+  }
+  if (ReadyToFinish()) {
+    HB_RETURN_IF_ERROR(Annotate(writer_->Finish(), absl::StrCat("finishing sink '", name_, "'")));
+    done_.store(true, std::memory_order_release);
+    std::function<void()> wake;
+    {
+      MutexLock lock(&mutex_);
+      wake = answers_wake_;
+    }
+    if (wake) wake();
+    job_->coordinator.Unpark();
+    return true;
+  }
+  return false;
+}
+
+void SinkDelivery::Run() {
+  std::chrono::microseconds backoff{0};
+  std::string last_problem;
+  while (true) {
+    {
+      MutexLock lock(&mutex_);
+      if (backoff.count() > 0 && !stopping_) ready_.WaitFor(&mutex_, backoff);
+      while (!stopping_ && !HasReady()) {
+        if (!done_ && workers_finished_ == job_->options().workers && parts_.empty() &&
+            deliverable_through_ >= finish_after_) {
+          break;
+        }
+        ready_.Wait(&mutex_);
+      }
+      if (stopping_) return;
+    }
+    std::pair<EpochId, uint32_t> key;
+    std::vector<Part> parts;
+    if (!TakeReady(&key, &parts)) {
+      if (StatusOr<bool> stepped = Step(); !stepped.ok()) return on_error_(stepped.status());
+      continue;
+    }
+    const Status status = Deliver(key, parts);
+    if (status.ok()) {
+      backoff = std::chrono::microseconds(0);
+      continue;
+    }
+    if (!absl::IsUnavailable(status)) return on_error_(Annotate(status, absl::StrCat("sink '", name_, "'")));
+    if (last_problem != status.message()) {
+      last_problem = std::string(status.message());
+      LogWarning(absl::StrCat("sink '", name_, "' is trying again: ", last_problem));
+    }
+    backoff = std::clamp<std::chrono::microseconds>(backoff * 2, kFirstBackoff, kLongestBackoff);
+    MutexLock lock(&mutex_);
+    delivering_ = 0;
+    std::vector<Part>& again = parts_[key];
+    again.insert(again.begin(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+  }
+}
+
+Status SinkDelivery::Save(std::string_view state) {
+  state_.assign(state);
+  return WriteNote(true);
+}
+
+void SinkDelivery::Answer(std::string encoded) {
+  std::function<void()> wake;
+  {
+    MutexLock lock(&mutex_);
+    kept_answers_.push_back({next_answer_, encoded});
+    answers_.push_back({next_answer_, std::move(encoded)});
+    ++next_answer_;
+    wake = answers_wake_;
+  }
+  if (wake) wake();
+}
+
+void SinkDelivery::TakeAnswers(size_t at_most, std::vector<Answered>* out) {
+  MutexLock lock(&mutex_);
+  while (!answers_.empty() && at_most-- > 0) {
+    out->push_back(std::move(answers_.front()));
+    answers_.pop_front();
+  }
+}
+
+void SinkDelivery::AnswersConsumed(uint64_t number) {
+  MutexLock lock(&mutex_);
+  while (!kept_answers_.empty() && kept_answers_.front().number <= number) kept_answers_.pop_front();
+  while (!answers_.empty() && answers_.front().number <= number) answers_.pop_front();
+}
+
+void SinkDelivery::SetAnswersWake(std::function<void()> wake) {
+  MutexLock lock(&mutex_);
+  answers_wake_ = std::move(wake);
+}
+
+}  // namespace hornbeam::engine

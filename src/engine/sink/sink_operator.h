@@ -1,0 +1,102 @@
+// A sink's half in the pipeline: encodes elements into rows and stages them with their epoch.
+#ifndef HORNBEAM_ENGINE_SINK_SINK_OPERATOR_H_
+#define HORNBEAM_ENGINE_SINK_SINK_OPERATOR_H_
+
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "engine/operator.h"
+#include "engine/sink/sink_delivery.h"
+
+namespace hornbeam::engine {
+
+// Makes a row of an element. One per worker; not thread-safe.
+template <typename T>
+class RowEncoder {
+ public:
+  virtual ~RowEncoder() = default;
+  // Puts the row into *row (empty at the call) and says which shard it goes to. An error (or an exception) makes the element
+  // a failed one: it goes to the sink's second output with the message.
+  virtual StatusOr<uint32_t> Encode(const T& element, model::EventTime timestamp, const model::Window& window,
+                                    const model::PaneInfo& pane, std::string* row) = 0;
+};
+
+// Output 0: elements that the encoder refused, as F, made by `refuse`.
+template <typename T, typename F>
+class SinkOperator final : public Operator {
+ public:
+  using Refuse = std::function<F(const T& element, const Status& why)>;
+
+  SinkOperator(SinkDelivery* delivery, std::unique_ptr<RowEncoder<T>> encoder, Refuse refuse)
+      : delivery_(delivery), encoder_(std::move(encoder)), refuse_(std::move(refuse)) {}
+
+  Status Process(int input, std::unique_ptr<Batch> erased) override {
+    auto batch = As<T>(std::move(erased));
+    auto refused = std::make_unique<TypedBatch<F>>();
+    for (size_t i = 0; i < batch->size(); ++i) {
+      row_.clear();
+      const StatusOr<uint32_t> shard = Encode(*batch, i);
+      if (shard.ok()) {
+        PutBytes(&staged_[*shard], row_);
+        continue;
+      }
+      OperatorCounters::Add(counters().failed, 1);
+      refused->Append(refuse_(batch->values[i], shard.status()), batch->timestamps[i], batch->windows[i],
+                      batch->panes[i]);
+    }
+    if (context().job->options().mode == ProcessingMode::kAtLeastOnce) StageAll(epoch_ + 1, nullptr);
+    return output(0).Emit(std::move(refused));
+  }
+
+  StatusOr<model::EventTime> AdvanceWatermark(model::EventTime input) override {
+    if (input >= model::EventTime::Max()) input_ended_ = true;
+    return input;
+  }
+
+  Status OnMarker(EpochId epoch, EpochRecords* records) override {
+    epoch_ = epoch;
+    StageAll(epoch, context().job->options().mode == ProcessingMode::kExactlyOnce ? records : nullptr);
+    if (input_ended_ && !end_told_) {
+      end_told_ = true;
+      delivery_->InputFinished(epoch);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  StatusOr<uint32_t> Encode(const TypedBatch<T>& batch, size_t i) {
+    try {
+      return encoder_->Encode(batch.values[i], batch.timestamps[i], batch.windows[i], batch.panes[i], &row_);
+    } catch (const std::exception& error) {
+      return absl::InvalidArgumentError(error.what());
+    }
+  }
+
+  void StageAll(EpochId epoch, EpochRecords* records) {
+    for (auto& [shard, rows] : staged_) {
+      if (rows.empty()) continue;
+      if (records != nullptr) records->Add(context().id, shard, false, rows);
+      delivery_->Stage(epoch, shard, context().worker, std::move(rows));
+      rows.clear();
+    }
+  }
+
+  SinkDelivery* const delivery_;
+  const std::unique_ptr<RowEncoder<T>> encoder_;
+  const Refuse refuse_;
+  std::map<uint32_t, std::string> staged_;
+  std::string row_;
+  EpochId epoch_ = 0;
+  bool input_ended_ = false;
+  bool end_told_ = false;
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_SINK_SINK_OPERATOR_H_

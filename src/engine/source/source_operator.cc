@@ -1,0 +1,125 @@
+#include "engine/source/source_operator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace hornbeam::engine {
+
+SourceOperator::~SourceOperator() = default;
+
+Status SourceOperator::Open(const OperatorContext& context, int outputs) {
+  HB_RETURN_IF_ERROR(Operator::Open(context, outputs));
+  for (uint32_t number = 0; number < splits_; ++number) {
+    if (!context.Owns(number)) continue;
+    HB_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, new_reader_(number));
+    ReaderContext reader_context{context.job, context.name, number, [this] { wake_(); }};
+    HB_RETURN_IF_ERROR(Annotate(reader->Open(reader_context), absl::StrCat("opening '", context.name, "'")));
+    Split split;
+    split.number = number;
+    split.reader = std::move(reader);
+    owned_.push_back(std::move(split));
+  }
+  return absl::OkStatus();
+}
+
+Status SourceOperator::Start() {
+  for (Split& split : owned_) {
+    HB_RETURN_IF_ERROR(Annotate(split.reader->Start(), absl::StrCat("starting '", context().name, "'")));
+    SetCounted(split, true);
+  }
+  return absl::OkStatus();
+}
+
+void SourceOperator::SetCounted(Split& split, bool counted) {
+  if (split.reader->waits_for_quiescence() || split.counted == counted) return;
+  split.counted = counted;
+  counted ? context().job->BeginWork() : context().job->EndWork();
+}
+
+StatusOr<bool> SourceOperator::Poll() {
+  for (size_t tried = 0; tried < owned_.size(); ++tried) {
+    Split& split = owned_[next_];
+    next_ = (next_ + 1) % owned_.size();
+    if (split.finished) continue;
+    if (split.reader->waits_for_quiescence() && !context().job->quiescent()) continue;
+    StatusOr<Polled> result = split.reader->Poll(context().job->options().batch_size);
+    if (!result.ok()) return Annotate(result.status(), absl::StrCat("reading '", context().name, "'"));
+    Polled& polled = *result;
+    SetCounted(split, polled.state == Polled::State::kData);
+    const bool moved = polled.watermark > split.watermark;
+    split.watermark = std::max(split.watermark, polled.watermark);
+    if (polled.state == Polled::State::kFinished) {
+      split.finished = true;
+      split.watermark = model::EventTime::Max();
+    }
+    if (polled.batch != nullptr && !polled.batch->empty()) {
+      OperatorCounters::Add(counters().elements_in, static_cast<int64_t>(polled.batch->size()));
+      HB_RETURN_IF_ERROR(output(0).Emit(std::move(polled.batch)));
+      return true;
+    }
+    if (split.finished || moved || polled.state == Polled::State::kData) return true;
+  }
+  return false;
+}
+
+model::EventTime SourceOperator::watermark() const {
+  model::EventTime least = model::EventTime::Max();
+  for (const Split& split : owned_) least = std::min(least, split.watermark);
+  return least;
+}
+
+bool SourceOperator::finished() const {
+  return std::all_of(owned_.begin(), owned_.end(), [](const Split& split) { return split.finished; });
+}
+
+void SourceOperator::Drain() {
+  for (Split& split : owned_) split.reader->Drain();
+}
+
+void SourceOperator::OnSealed(EpochId epoch) {
+  for (Split& split : owned_) split.reader->OnSealed(epoch);
+}
+
+Backlog SourceOperator::GetBacklog() const {
+  Backlog total;
+  const auto add = [](int64_t& sum, int64_t part) {
+    if (part >= 0) sum = std::max<int64_t>(sum, 0) + part;
+  };
+  for (const Split& split : owned_) {
+    const Backlog backlog = split.reader->GetBacklog();
+    add(total.elements, backlog.elements);
+    add(total.bytes, backlog.bytes);
+    total.oldest_age_ms = std::max(total.oldest_age_ms, backlog.oldest_age_ms);
+  }
+  return total;
+}
+
+Status SourceOperator::OnMarker(EpochId epoch, EpochRecords* records) {
+  for (Split& split : owned_) {
+    ReaderRecords reader_records(records, context().id, split.number);
+    HB_RETURN_IF_ERROR(split.reader->OnMarker(epoch, &reader_records));
+  }
+  return absl::OkStatus();
+}
+
+SourceOperator::Split* SourceOperator::Find(uint32_t number) {
+  const auto at = std::find_if(owned_.begin(), owned_.end(), [&](const Split& s) { return s.number == number; });
+  return at == owned_.end() ? nullptr : &*at;
+}
+
+Status SourceOperator::Restore(uint32_t unit, bool replaces, std::string_view payload) {
+  Split* const split = Find(unit);
+  if (split == nullptr) return absl::DataLossError(absl::StrCat("'", context().name, "' no longer has a split ", unit));
+  return split->reader->Restore(replaces, payload);
+}
+
+Status SourceOperator::Rewrite(uint32_t unit, EpochRecords* records) {
+  Split* const split = Find(unit);
+  if (split == nullptr) return absl::OkStatus();
+  ReaderRecords reader_records(records, context().id, unit);
+  return split->reader->Rewrite(&reader_records);
+}
+
+}  // namespace hornbeam::engine

@@ -1,0 +1,62 @@
+// The root of a stage that begins with a source: polls this worker's readers in turn.
+#ifndef HORNBEAM_ENGINE_SOURCE_SOURCE_OPERATOR_H_
+#define HORNBEAM_ENGINE_SOURCE_SOURCE_OPERATOR_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/operator.h"
+#include "engine/source/reader.h"
+
+namespace hornbeam::engine {
+
+class SourceOperator final : public Operator {
+ public:
+  using NewReader = std::function<StatusOr<std::unique_ptr<Reader>>(uint32_t split)>;
+
+  SourceOperator(uint32_t splits, NewReader new_reader) : splits_(splits), new_reader_(std::move(new_reader)) {}
+  ~SourceOperator() override;
+
+  Status Open(const OperatorContext& context, int outputs) override;
+  // Called from any thread whenever a reader may have something.
+  void SetWake(std::function<void()> wake) { wake_ = std::move(wake); }
+  Status Start();
+
+  // One poll of one reader. True when something came of it: elements, a new watermark, an end.
+  StatusOr<bool> Poll();
+  // The least of the readers'; Max() when all have finished.
+  model::EventTime watermark() const;
+  bool finished() const;
+  void Drain();
+  // Any thread.
+  void OnSealed(EpochId epoch);
+  Backlog GetBacklog() const;
+
+  Status Process(int input, std::unique_ptr<Batch> batch) override { return absl::InternalError("a source has no input"); }
+  Status OnMarker(EpochId epoch, EpochRecords* records) override;
+  Status Restore(uint32_t unit, bool replaces, std::string_view payload) override;
+  Status Rewrite(uint32_t unit, EpochRecords* records) override;
+
+ private:
+  struct Split {
+    uint32_t number = 0;
+    std::unique_ptr<Reader> reader;
+    model::EventTime watermark = model::EventTime::Min();
+    bool finished = false;
+    bool counted = false;  // as work under way: it may have more to give
+  };
+  void SetCounted(Split& split, bool counted);
+  Split* Find(uint32_t number);
+
+  const uint32_t splits_;
+  const NewReader new_reader_;
+  std::function<void()> wake_;
+  std::vector<Split> owned_;
+  size_t next_ = 0;
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_SOURCE_SOURCE_OPERATOR_H_

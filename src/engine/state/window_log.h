@@ -1,0 +1,67 @@
+// How keyed operators write their state into an epoch: a sequence of operations on one slice, each on the window named last.
+//
+// docs/formats/job_log.md has the layout. A reader replays them in order.
+#ifndef HORNBEAM_ENGINE_STATE_WINDOW_LOG_H_
+#define HORNBEAM_ENGINE_STATE_WINDOW_LOG_H_
+
+#include <optional>
+#include <string>
+
+#include "base/bytes.h"
+#include "model/window.h"
+
+namespace hornbeam::engine {
+
+enum class WindowOp : uint8_t {
+  kWindow = 1,  // start, end: the operations that follow are on this window
+  kPut = 2,     // key, cell: the whole cell
+  kAppend = 3,  // key, what was added to the cell
+  kErase = 4,   // key
+  kDrop = 5,    // the window with all its cells is gone
+};
+
+class WindowLogWriter {
+ public:
+  explicit WindowLogWriter(std::string* out) : out_(out) {}
+
+  bool empty() const { return !window_; }
+
+  // Writes the operation's code, with its window when that is not the last one's. The operands follow.
+  std::string* Begin(WindowOp op, const model::Window& window) {
+    if (!window_ || *window_ != window) {
+      window_ = window;
+      out_->push_back(static_cast<char>(WindowOp::kWindow));
+      PutSigned(out_, window.start.us);
+      PutSigned(out_, window.end.us);
+    }
+    out_->push_back(static_cast<char>(op));
+    return out_;
+  }
+
+ private:
+  std::string* const out_;
+  std::optional<model::Window> window_;
+};
+
+class WindowLogReader {
+ public:
+  explicit WindowLogReader(std::string_view payload) : in(payload) {}
+
+  // False at the end and at what is malformed; in.ok() tells which. The caller reads the operands from `in`.
+  bool Next(WindowOp* op) {
+    while (in.ok() && !in.done()) {
+      *op = static_cast<WindowOp>(in.Byte());
+      if (*op != WindowOp::kWindow) return *op >= WindowOp::kPut && *op <= WindowOp::kDrop;
+      window.start.us = in.Signed();
+      window.end.us = in.Signed();
+    }
+    return false;
+  }
+
+  ByteReader in;
+  model::Window window;
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_STATE_WINDOW_LOG_H_

@@ -1,0 +1,188 @@
+#include "engine/worker/stage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "model/coder.h"
+
+namespace hornbeam::engine {
+
+int Stage::AddNode(std::unique_ptr<Operator> op, const OperatorContext& context, int upstream, int upstream_output) {
+  auto node = std::make_unique<Node>();
+  node->op = std::move(op);
+  node->context = context;
+  node->upstream = upstream;
+  node->upstream_output = upstream_output;
+  nodes_.push_back(std::move(node));
+  return static_cast<int>(nodes_.size()) - 1;
+}
+
+void Stage::AddSender(std::unique_ptr<ExchangeSender> sender, const OperatorContext& context, int upstream,
+                      int upstream_output) {
+  senders_.push_back(sender.get());
+  nodes_[static_cast<size_t>(AddNode(std::move(sender), context, upstream, upstream_output))]->is_sender = true;
+}
+
+void Stage::AddInput(Channel* channel, int port, Parker* sender) { inputs_.push_back({channel, port, sender, false}); }
+
+Status Stage::Open(const std::vector<int>& outputs) {
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    Node& node = *nodes_[i];
+    const int count = i < outputs.size() ? outputs[i] : 0;
+    HB_RETURN_IF_ERROR(Annotate(node.op->Open(node.context, count), absl::StrCat("'", node.context.name, "'")));
+    generates_watermarks_ |= node.op->generates_watermarks();
+    if (node.upstream < 0) continue;
+    nodes_[static_cast<size_t>(node.upstream)]
+        ->op->output(static_cast<size_t>(node.upstream_output))
+        .AddConsumer(node.op.get(), 0);
+  }
+  if (!inputs_.empty()) input_watermark_ = std::make_unique<InputWatermark>(inputs_.size());
+  return absl::OkStatus();
+}
+
+bool Stage::HasRoom() const {
+  return std::all_of(senders_.begin(), senders_.end(), [](const ExchangeSender* s) { return s->HasRoom(); });
+}
+
+bool Stage::DrainOutboxes() {
+  bool moved = false;
+  for (ExchangeSender* sender : senders_) moved |= sender->Drain();
+  return moved;
+}
+
+bool Stage::Flush() {
+  bool moved = false;
+  for (ExchangeSender* sender : senders_) moved |= sender->Flush();
+  return moved;
+}
+
+StatusOr<bool> Stage::RunOnce() {
+  if (source_ != nullptr) {
+    if (finished_ || !job_->sinks_have_room()) return false;
+    HB_ASSIGN_OR_RETURN(const bool worked, source_->Poll());
+    if (!worked) return false;
+    job_->NoteActivity();
+    if (const model::EventTime watermark = source_->watermark(); watermark > source_watermark_) {
+      source_watermark_ = watermark;
+      HB_RETURN_IF_ERROR(AdvanceWatermark(watermark));
+      return true;
+    }
+    HB_RETURN_IF_ERROR(AfterBatch());
+    return true;
+  }
+  for (size_t tried = 0; tried < inputs_.size(); ++tried) {
+    const size_t at = next_input_;
+    next_input_ = (next_input_ + 1) % inputs_.size();
+    Input& input = inputs_[at];
+    if (input.at_marker) continue;
+    const bool was_full = input.channel->full();
+    Message message;
+    if (!input.channel->TryPop(&message)) continue;
+    if (was_full) input.sender->Unpark();
+    const bool counted = message.kind == Message::Kind::kBatch;
+    const Status status = Handle(at, std::move(message));
+    if (counted) job_->EndWork();
+    HB_RETURN_IF_ERROR(status);
+    return true;
+  }
+  return false;
+}
+
+Status Stage::Handle(size_t at, Message message) {
+  switch (message.kind) {
+    case Message::Kind::kBatch:
+      HB_RETURN_IF_ERROR(nodes_[0]->op->Receive(inputs_[at].port, std::move(message.batch)));
+      return AfterBatch();
+    case Message::Kind::kWatermark:
+      if (!input_watermark_->Advance(at, message.watermark)) return absl::OkStatus();
+      return AdvanceWatermark(std::max(restored_watermark_, input_watermark_->Get()));
+    case Message::Kind::kMarker:
+      inputs_[at].at_marker = true;
+      ++inputs_at_marker_;
+      return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+Status Stage::AfterBatch() {
+  if (!generates_watermarks_) return absl::OkStatus();
+  return AdvanceWatermark(model::EventTime{nodes_[0]->input_watermark_us.load(std::memory_order_relaxed)});
+}
+
+Status Stage::AdvanceWatermark(model::EventTime root_input) {
+  for (std::unique_ptr<Node>& node : nodes_) {
+    const model::EventTime input =
+        node->upstream < 0
+            ? root_input
+            : model::EventTime{nodes_[static_cast<size_t>(node->upstream)]->output_watermark_us.load(
+                  std::memory_order_relaxed)};
+    StatusOr<model::EventTime> output = node->op->AdvanceWatermark(input);
+    if (!output.ok()) return Annotate(output.status(), absl::StrCat("'", node->context.name, "'"));
+    node->input_watermark_us.store(input.us, std::memory_order_relaxed);
+    const int64_t before = node->output_watermark_us.load(std::memory_order_relaxed);
+    node->output_watermark_us.store(std::max(before, output->us), std::memory_order_relaxed);
+  }
+  if (root_input >= model::EventTime::Max()) {
+    finished_ = std::all_of(nodes_.begin(), nodes_.end(), [](const std::unique_ptr<Node>& node) {
+      return node->output_watermark_us.load(std::memory_order_relaxed) >= model::kMaxEventTimeUs;
+    });
+  }
+  return absl::OkStatus();
+}
+
+Status Stage::PassMarker(EpochId epoch, EpochRecords* records) {
+  for (std::unique_ptr<Node>& node : nodes_) {
+    HB_RETURN_IF_ERROR(Annotate(node->op->OnMarker(epoch, records), absl::StrCat("'", node->context.name, "'")));
+  }
+  if (const model::EventTime input{nodes_[0]->input_watermark_us.load(std::memory_order_relaxed)};
+      watermark_id_ && input > recorded_watermark_) {
+    recorded_watermark_ = input;
+    model::Coder<model::EventTime>::Encode(input, records->Begin(*watermark_id_, 0, true));
+    records->End();
+  }
+  for (Input& input : inputs_) input.at_marker = false;
+  inputs_at_marker_ = 0;
+  return absl::OkStatus();
+}
+
+Status Stage::RestoreWatermark(std::string_view payload) {
+  ByteReader in(payload);
+  if (!model::Coder<model::EventTime>::Decode(in, &restored_watermark_)) {
+    return absl::DataLossError(absl::StrCat("the log holds a malformed watermark of '", nodes_[0]->context.name, "'"));
+  }
+  recorded_watermark_ = restored_watermark_;
+  return absl::OkStatus();
+}
+
+Status Stage::Start() {
+  if (source_ != nullptr) {
+    HB_RETURN_IF_ERROR(source_->Start());
+    if (source_->finished()) return AdvanceWatermark(model::EventTime::Max());  // no split is this worker's
+    return absl::OkStatus();
+  }
+  if (restored_watermark_ > model::EventTime::Min()) return AdvanceWatermark(restored_watermark_);
+  return absl::OkStatus();
+}
+
+Status Stage::OnProcessingTime(model::ProcessingTime now) {
+  bool fired = false;
+  for (std::unique_ptr<Node>& node : nodes_) {
+    if (node->op->NextProcessingTime() > now) continue;
+    fired = true;
+    HB_RETURN_IF_ERROR(Annotate(node->op->OnProcessingTime(now), absl::StrCat("'", node->context.name, "'")));
+  }
+  if (!fired) return absl::OkStatus();
+  job_->NoteActivity();
+  // What fired may have held the watermark.
+  const model::EventTime input{nodes_[0]->input_watermark_us.load(std::memory_order_relaxed)};
+  return AdvanceWatermark(input);
+}
+
+model::ProcessingTime Stage::NextProcessingTime() const {
+  model::ProcessingTime next = model::ProcessingTime::Never();
+  for (const std::unique_ptr<Node>& node : nodes_) next = std::min(next, node->op->NextProcessingTime());
+  return next;
+}
+
+}  // namespace hornbeam::engine
