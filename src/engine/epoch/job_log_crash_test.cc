@@ -296,18 +296,21 @@ TEST(JobLogCrashTest, ADiskMayBeFullAtEveryByte) {
   }
 }
 
-// The files of a log with several segments.
-class DamageTest : public ::testing::Test {
+// The files of a log, in segments of the size that is the parameter: one epoch each, a few, or all
+// in one.
+class DamageTest : public ::testing::TestWithParam<uint64_t> {
  protected:
   DamageTest() {
-    ScriptedJob job(&fs_);
+    JobLogOptions options = ScriptedJob::SmallOptions();
+    options.segment_bytes = GetParam();
+    ScriptedJob job(&fs_, options);
     HB_CHECK(job.OpenAndCheck().ok());
     HB_CHECK(job.Run().ok());
     const StatusOr<std::vector<std::string>> names = fs_.List("/job");
     for (const std::string& name : *names) {
       if (name != "LOCK") files_["/job/" + name] = *ReadFile(fs_, "/job/" + name);
     }
-    HB_CHECK(files_.size() >= 2);
+    HB_CHECK(!files_.empty());
     last_ = files_.rbegin()->first;
     final_ = *ContentsOf(fs_);
     HB_CHECK(job.Close().ok());
@@ -356,7 +359,7 @@ class DamageTest : public ::testing::Test {
   Found final_;
 };
 
-TEST_F(DamageTest, EveryFlippedByteIsFoundAfterAnOrderlyEnd) {
+TEST_P(DamageTest, EveryFlippedByteIsFoundAfterAnOrderlyEnd) {
   files_[last_] = closed_;
   int found = 0, harmless = 0;
   for (const auto& [path, bytes] : files_) {
@@ -381,7 +384,7 @@ TEST_F(DamageTest, EveryFlippedByteIsFoundAfterAnOrderlyEnd) {
   EXPECT_EQ(harmless, 48);
 }
 
-TEST_F(DamageTest, WithoutAnOrderlyEndOnlyTheLastEpochMayCountAsTorn) {
+TEST_P(DamageTest, WithoutAnOrderlyEndOnlyTheLastEpochMayCountAsTorn) {
   for (const auto& [path, bytes] : files_) {
     for (size_t at = 0; at < bytes.size(); ++at) {
       SCOPED_TRACE(absl::StrCat(path, " offset ", at));
@@ -399,7 +402,7 @@ TEST_F(DamageTest, WithoutAnOrderlyEndOnlyTheLastEpochMayCountAsTorn) {
   }
 }
 
-TEST_F(DamageTest, AShortenedFileIsDamageUnlessItIsTheLast) {
+TEST_P(DamageTest, AShortenedFileIsDamageUnlessItIsTheLast) {
   for (const auto& [path, bytes] : files_) {
     for (size_t size = 0; size < bytes.size(); ++size) {
       SCOPED_TRACE(absl::StrCat(path, " size ", size));
@@ -415,6 +418,8 @@ TEST_F(DamageTest, AShortenedFileIsDamageUnlessItIsTheLast) {
     }
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(SegmentBytes, DamageTest, ::testing::Values(300, 1'500, 100'000));
 
 // Receives everything as it comes.
 class Transcript final : public ReplayVisitor {
