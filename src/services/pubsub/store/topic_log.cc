@@ -162,9 +162,10 @@ Status TopicLog::RecoverSegment(Segment* segment, bool is_last, Seq next_first_s
   if (segment->size < file_size) HB_RETURN_IF_ERROR(fs_->Truncate(segment->path, segment->size));
   if (segment->size == 0) return absl::OkStatus();
   // The last commit may be readable and yet not on disk (its sync failed, or a kill came first). It
-  // counts from now on, so it is made durable; those before it are, because another commit began
-  // after them.
-  return fs_->RewriteInPlace(segment->path, last_commit);
+  // counts from now on, so it is made durable, and with the first the file's header. Those before
+  // it are, because another commit began after them.
+  const bool is_first = last_commit == kSegmentHeaderBytes;
+  return fs_->RewriteInPlace(segment->path, is_first ? 0 : last_commit);
 }
 
 void TopicLog::IndexBlock(Segment* segment, const BlockHeader& header, uint64_t offset) {
