@@ -1,0 +1,123 @@
+#include "console/job_state_json.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace hornbeam::console {
+namespace {
+
+using engine::JobSnapshot;
+using engine::JobState;
+using engine::StepSnapshot;
+using nlohmann::json;
+
+json StepToJson(const StepSnapshot& step) {
+  return {
+      {"name", step.name},
+      {"urn", step.urn},
+      {"inputs", step.inputs},
+      {"stage", step.stage},
+      {"elements_in", step.elements_in},
+      {"elements_out", step.elements_out},
+      {"dropped_late", step.dropped_late},
+      {"failed", step.failed},
+      {"rows_delivered", step.rows_delivered},
+      {"input_watermark_us", step.input_watermark.us},
+      {"output_watermark_us", step.output_watermark.us},
+      {"backlog",
+       {{"elements", step.backlog.elements},
+        {"bytes", step.backlog.bytes},
+        {"oldest_age_ms", step.backlog.oldest_age_ms}}},
+  };
+}
+
+// Reads a field into *out when it is there; throws json::type_error when it has another type.
+template <typename T>
+void Read(const json& object, const char* name, T* out) {
+  if (const auto it = object.find(name); it != object.end()) *out = it->get<T>();
+}
+
+StepSnapshot StepFromJson(const json& object) {
+  StepSnapshot step;
+  Read(object, "name", &step.name);
+  Read(object, "urn", &step.urn);
+  Read(object, "inputs", &step.inputs);
+  Read(object, "stage", &step.stage);
+  Read(object, "elements_in", &step.elements_in);
+  Read(object, "elements_out", &step.elements_out);
+  Read(object, "dropped_late", &step.dropped_late);
+  Read(object, "failed", &step.failed);
+  Read(object, "rows_delivered", &step.rows_delivered);
+  Read(object, "input_watermark_us", &step.input_watermark.us);
+  Read(object, "output_watermark_us", &step.output_watermark.us);
+  if (const auto backlog = object.find("backlog"); backlog != object.end()) {
+    Read(*backlog, "elements", &step.backlog.elements);
+    Read(*backlog, "bytes", &step.backlog.bytes);
+    Read(*backlog, "oldest_age_ms", &step.backlog.oldest_age_ms);
+  }
+  return step;
+}
+
+StatusOr<JobState> StateFromName(std::string_view name) {
+  for (const JobState state :
+       {JobState::kStarting, JobState::kRunning, JobState::kDraining, JobState::kDone,
+        JobState::kDrained, JobState::kCancelled, JobState::kFailed}) {
+    if (name == engine::ToString(state)) return state;
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "job state '", absl::string_view(name.data(), name.size()), "' is unknown; it should be one like JOB_STATE_RUNNING"));
+}
+
+}  // namespace
+
+json ToJson(const JobSnapshot& snapshot) {
+  json steps = json::array();
+  for (const StepSnapshot& step : snapshot.steps) steps.push_back(StepToJson(step));
+  return {
+      {"name", snapshot.name},
+      {"state", engine::ToString(snapshot.state)},
+      {"error", snapshot.error},
+      {"workers", snapshot.workers},
+      {"exactly_once", snapshot.exactly_once},
+      {"started_at_us", snapshot.started_at_us},
+      {"sealed_epoch", snapshot.sealed_epoch},
+      {"log_bytes", snapshot.log_bytes},
+      {"undelivered_bytes", snapshot.undelivered_bytes},
+      {"steps", std::move(steps)},
+  };
+}
+
+StatusOr<JobSnapshot> JobSnapshotFromJson(const json& object) {
+  if (!object.is_object()) return absl::InvalidArgumentError("a job's state must be a JSON object");
+  JobSnapshot snapshot;
+  std::string state = engine::ToString(snapshot.state);
+  try {
+    Read(object, "name", &snapshot.name);
+    Read(object, "state", &state);
+    Read(object, "error", &snapshot.error);
+    Read(object, "workers", &snapshot.workers);
+    Read(object, "exactly_once", &snapshot.exactly_once);
+    Read(object, "started_at_us", &snapshot.started_at_us);
+    Read(object, "sealed_epoch", &snapshot.sealed_epoch);
+    Read(object, "log_bytes", &snapshot.log_bytes);
+    Read(object, "undelivered_bytes", &snapshot.undelivered_bytes);
+    if (const auto steps = object.find("steps"); steps != object.end()) {
+      for (const json& step : *steps) snapshot.steps.push_back(StepFromJson(step));
+    }
+  } catch (const json::exception& error) {
+    return absl::InvalidArgumentError(absl::StrCat("a job's state has a field of the wrong type: ", error.what()));
+  }
+  HB_ASSIGN_OR_RETURN(snapshot.state, StateFromName(state));
+  return snapshot;
+}
+
+std::string JsonText(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+bool IsTerminal(JobState state) {
+  return state == JobState::kDone || state == JobState::kDrained || state == JobState::kCancelled ||
+         state == JobState::kFailed;
+}
+
+}  // namespace hornbeam::console
