@@ -1,0 +1,31 @@
+// DuckDB macros for functions of GoogleSQL whose meaning DuckDB's own do not have. hornbeam_googlesql.py calls them.
+#ifndef HORNBEAM_SERVICES_BIGQUERY_GOOGLESQL_MACROS_H_
+#define HORNBEAM_SERVICES_BIGQUERY_GOOGLESQL_MACROS_H_
+
+namespace hornbeam::services::bigquery {
+
+// Statements that make them in the schema "hornbeam", again at every start.
+inline constexpr char kGoogleSqlMacros[] = R"sql(
+CREATE OR REPLACE MACRO hornbeam.divide(a, b) AS
+  CASE WHEN b = 0 THEN error(concat('division by zero: ', a, ' / ', b)) ELSE a / b END;
+CREATE OR REPLACE MACRO hornbeam.int_divide(a, b) AS
+  CASE WHEN b = 0 THEN error(concat('division by zero: ', a, ' / ', b)) ELSE a // b END;
+CREATE OR REPLACE MACRO hornbeam.modulo(a, b) AS
+  CASE WHEN b = 0 THEN error(concat('division by zero: MOD(', a, ', ', b, ')')) ELSE a % b END;
+CREATE OR REPLACE MACRO hornbeam.ieee_divide(a, b) AS CAST(a AS DOUBLE) / CAST(b AS DOUBLE);
+CREATE OR REPLACE MACRO hornbeam.safe_add(a, b) AS TRY(a + b);
+CREATE OR REPLACE MACRO hornbeam.safe_subtract(a, b) AS TRY(a - b);
+CREATE OR REPLACE MACRO hornbeam.safe_multiply(a, b) AS TRY(a * b);
+CREATE OR REPLACE MACRO hornbeam.safe_negate(a) AS TRY(-a);
+CREATE OR REPLACE MACRO hornbeam.code_points_to_string(list) AS
+  array_to_string(list_transform(list, lambda x : chr(x::INTEGER)), '');
+CREATE OR REPLACE MACRO hornbeam.to_code_points(s) AS
+  list_transform(string_split(s, ''), lambda c : CAST(unicode(c) AS BIGINT));
+CREATE OR REPLACE MACRO hornbeam.unix_date(d) AS date_diff('day', DATE '1970-01-01', d);
+CREATE OR REPLACE MACRO hornbeam.from_unix_date(n) AS DATE '1970-01-01' + CAST(n AS INTEGER);
+CREATE OR REPLACE MACRO hornbeam.nfc(s) AS nfc_normalize(s);
+)sql";
+
+}  // namespace hornbeam::services::bigquery
+
+#endif  // HORNBEAM_SERVICES_BIGQUERY_GOOGLESQL_MACROS_H_
