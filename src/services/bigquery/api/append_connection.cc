@@ -153,11 +153,12 @@ StatusOr<AppendConnection::Destination*> AppendConnection::FindDestination() {
     if (!current_) return Invalid("write_stream must be set in the first request of the connection.");
     return current_;
   }
-  const auto known = destinations_.find(resource);
-  if (known != destinations_.end()) return &known->second;
+  if (current_ && current_->canonical == resource) return current_;
   Destination made;
   HB_ASSIGN_OR_RETURN(made.name, ParseStreamResource(resource));
   made.canonical = absl::StrCat(made.name.table.ResourceName(), "/streams/", made.name.stream);
+  const auto known = destinations_.find(made.canonical);
+  if (known != destinations_.end()) return &known->second;
   if (!made.name.is_default()) {
     if (current_ && current_->canonical != made.canonical) {
       return Invalid("only default streams can share a connection; open another one for this stream.");
@@ -165,7 +166,8 @@ StatusOr<AppendConnection::Destination*> AppendConnection::FindDestination() {
   } else if (current_ && !current_->name.is_default()) {
     return Invalid("only default streams can share a connection; open another one for this stream.");
   }
-  return &destinations_.emplace(resource, std::move(made)).first->second;
+  const std::string key = made.canonical;
+  return &destinations_.emplace(key, std::move(made)).first->second;
 }
 
 grpc::Status AppendConnection::Handle() {

@@ -66,7 +66,7 @@ class AppendConnection final
 
   // The reading side: one thread at a time, as gRPC calls OnReadDone.
   Request request_;
-  std::map<std::string, Destination> destinations_;
+  std::map<std::string, Destination> destinations_;  // by canonical name
   Destination* current_ = nullptr;
 
   Mutex mutex_;

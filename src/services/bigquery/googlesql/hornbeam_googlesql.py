@@ -41,11 +41,6 @@ RENAMED = {
     "CBRT": "cbrt", "NORMALIZE": f"{MACROS}.nfc", "ACOSH": "acosh", "ASINH": "asinh", "ATANH": "atanh",
 }
 
-# BigQuery's reading of `%` codes that DuckDB's strftime does not have, or has otherwise.
-FORMAT_CODES = {"%F": "%Y-%m-%d", "%T": "%H:%M:%S", "%D": "%m/%d/%y", "%R": "%H:%M", "%E6S": "%S.%f", "%E*S": "%S.%f",
-                "%E3S": "%S.%g", "%e": "%-d", "%h": "%b", "%Ez": None, "%E4Y": "%Y", "%Q": None, "%s": None,
-                "%k": "%-H", "%l": "%-I", "%n": "\n", "%t": "\t", "%C": None, "%P": None}
-
 TYPES = {
     exp.DataType.Type.TEXT: "STRING", exp.DataType.Type.VARCHAR: "STRING",
     exp.DataType.Type.BINARY: "BYTES", exp.DataType.Type.VARBINARY: "BYTES", exp.DataType.Type.BIGINT: "INT64",
@@ -94,7 +89,7 @@ class Translator:
     # -- names ---------------------------------------------------------------------------------------
 
     def name_parts(self, table):
-        parts = [p.name for p in table.parts]
+        parts = [p.name for p in table.parts if p is not None]
         # `a.b.c` in one pair of backticks, or with dots left inside a part.
         split = []
         for part in parts:
@@ -113,7 +108,7 @@ class Translator:
         return [".".join(parts[:-2]), parts[-2], parts[-1]]
 
     def dataset_name(self, table):
-        parts = self.name_parts(table)
+        parts = [p for p in self.name_parts(table) if p]
         return [self.project, parts[0]] if len(parts) == 1 else [".".join(parts[:-1]), parts[-1]]
 
     @staticmethod
@@ -248,10 +243,18 @@ class Translator:
     # -- meaning -------------------------------------------------------------------------------------
 
     def rewrite(self, tree):
-        """What BigQuery means, said in DuckDB's words. Works on the tree in place and returns its root."""
+        """What BigQuery means, said in DuckDB's words: in place, the leaves first. Returns the root."""
         for select in tree.find_all(exp.Select):
             self.name_columns(select)
-        return tree.transform(self.rewrite_node, copy=False)
+        for node in reversed(list(tree.walk(bfs=True))):
+            meant = self.rewrite_node(node)
+            if meant is node:
+                continue
+            if node is tree:
+                tree = meant
+            else:
+                node.replace(meant)
+        return tree
 
     @staticmethod
     def name_columns(select):
@@ -283,9 +286,22 @@ class Translator:
         if isinstance(node, exp.SafeFunc):
             return exp.Anonymous(this="TRY", expressions=[node.this.copy()])
         if isinstance(node, exp.Extract):
-            unit = node.this.name.upper()
-            if unit == "DAYOFWEEK":
-                return exp.paren(exp.Add(this=node.copy(), expression=exp.Literal.number(1))) if not marked(node) else node
+            return extract(node)
+        if isinstance(node, exp.Unnest) and node.args.get("offset"):
+            return unnest_with_offset(node)
+        if isinstance(node, exp.UnixToTime):
+            scale = int(node.args["scale"].name) if node.args.get("scale") else 0
+            micros = exp.Mul(this=exp.cast(node.this.copy(), "BIGINT", dialect="duckdb"),
+                             expression=exp.Literal.number(10 ** (6 - scale)))
+            return exp.Anonymous(this="make_timestamptz", expressions=[micros])
+        if isinstance(node, exp.StrToTime):
+            return exp.cast(node.copy(), "TIMESTAMPTZ", dialect="duckdb")
+        if isinstance(node, exp.CurrentDatetime):
+            if node.this is not None:
+                raise Refused("CURRENT_DATETIME with a time zone is not supported by this local BigQuery")
+            return exp.cast(exp.CurrentTimestamp(), "TIMESTAMP", dialect="duckdb")
+        if isinstance(node, exp.Format):
+            return exp.Anonymous(this="printf", expressions=[node.this.copy()] + [e.copy() for e in node.expressions])
         if isinstance(node, exp.Command):
             raise Refused(f"This statement is not supported by this local BigQuery: {node.this}")
         if isinstance(node, exp.AnonymousAggFunc):
@@ -419,11 +435,14 @@ class Translator:
     def drop(self, tree):
         kind = tree.args["kind"].upper()
         flags = {"if_exists": bool(tree.args.get("exists")), "cascade": bool(tree.args.get("cascade"))}
+        names = tree.args.get("tables") or [tree.this]
+        if len(names) != 1 or not isinstance(names[0], exp.Table):
+            raise Refused(f"DROP {kind} of this is not supported by this local BigQuery")
         if kind == "SCHEMA":
-            return {"kind": "DROP_SCHEMA", "dataset": self.dataset_name(tree.this), **flags}
+            return {"kind": "DROP_SCHEMA", "dataset": self.dataset_name(names[0]), **flags}
         if kind not in ("TABLE", "VIEW"):
             raise Refused(f"DROP {kind} is not supported by this local BigQuery")
-        return {"kind": f"DROP_{kind}", "target": self.table_name(tree.this), **flags}
+        return {"kind": f"DROP_{kind}", "target": self.table_name(names[0]), **flags}
 
     def alter(self, tree):
         actions = []
@@ -449,12 +468,44 @@ def contains(tree, node):
     return False
 
 
-def marked(node):
-    """True at the second visit: a node that was wrapped is met again inside its wrapping."""
-    if node.meta.get("done"):
-        return True
-    node.meta["done"] = True
-    return isinstance(node.parent, exp.Add) and isinstance(node.parent.parent, exp.Paren) and node.parent.meta.get("done")
+def extract(node):
+    """The parts of a date whose numbering DuckDB has otherwise."""
+    part = node.this.name.upper()
+    value = node.expression
+    plain = lambda name: exp.Extract(this=exp.var(name), expression=value.copy())
+    if part == "DAYOFWEEK":  # 1 is Sunday
+        return exp.paren(exp.Add(this=plain("DOW"), expression=exp.Literal.number(1)))
+    if part == "DATE":
+        return exp.cast(value.copy(), "DATE", dialect="duckdb")
+    if part == "TIME":
+        return exp.cast(exp.cast(value.copy(), "TIMESTAMP", dialect="duckdb"), "TIME", dialect="duckdb")
+    if part in ("MILLISECOND", "MICROSECOND"):  # DuckDB counts the seconds in
+        size = 1000 if part == "MILLISECOND" else 1000000
+        return exp.paren(exp.Mod(this=plain(part), expression=exp.Literal.number(size)))
+    if part == "ISOWEEK":
+        return plain("WEEK")
+    if part == "WEEK":  # weeks begin on Sunday, and the days before the first one are week 0
+        return exp.cast(exp.Anonymous(this="strftime", expressions=[
+            exp.cast(value.copy(), "TIMESTAMP", dialect="duckdb"), exp.Literal.string("%U")]), "BIGINT", dialect="duckdb")
+    if part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "ISOYEAR", "DAYOFYEAR"):
+        return node
+    raise Refused(f"EXTRACT of {node.this.sql(dialect='bigquery')} is not supported by this local BigQuery")
+
+
+def unnest_with_offset(node):
+    """UNNEST WITH OFFSET counts from 0, WITH ORDINALITY from 1."""
+    alias = node.args.get("alias")
+    columns = alias.columns if alias else []
+    value = columns[0].name if columns else "f0_"
+    offset = node.args["offset"]
+    offset = offset.name if isinstance(offset, exp.Expression) else "offset"
+    inner = exp.Unnest(expressions=[e.copy() for e in node.expressions], offset=exp.to_identifier(offset, quoted=True),
+                       alias=exp.TableAlias(this=exp.to_identifier("_unnested"),
+                                            columns=[exp.to_identifier(value, quoted=True)]))
+    select = exp.select(exp.column(exp.to_identifier(value, quoted=True)),
+                        exp.alias_(exp.Sub(this=exp.column(exp.to_identifier(offset, quoted=True)),
+                                           expression=exp.Literal.number(1)), offset, quoted=True)).from_(inner)
+    return exp.Subquery(this=select, alias=exp.TableAlias(this=exp.to_identifier("_with_offset")))
 
 
 def unparen(node):
