@@ -69,7 +69,8 @@ TEST(BlockTest, CommitStartsAreFoundAnywhere) {
   BlockHeader first;
   ASSERT_EQ(ParseBlock(good, &first), BlockCheck::kOk);
   EXPECT_TRUE(HoldsCommitStart("noise HBLK noise" + good));
-  EXPECT_FALSE(HoldsCommitStart(good.substr(first.total_bytes()))) << "the second continues a commit";
+  EXPECT_FALSE(HoldsCommitStart(good.substr(first.total_bytes())))
+      << "the second continues a commit";
   EXPECT_FALSE(HoldsCommitStart(""));
 }
 

@@ -103,7 +103,8 @@ TEST_F(TopicLogTest, WholeSegmentsAreDropped) {
   EXPECT_EQ(log_->end_message_id(), ids);
 }
 
-// Every append that returned OK is there after a power cut that keeps a random part of the rest, whatever fails.
+// Every append that returned OK is there after a power cut that keeps a random part of the rest,
+// whatever fails.
 TEST_F(TopicLogTest, NothingAppendedIsLostWhateverFails) {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
@@ -128,8 +129,8 @@ TEST_F(TopicLogTest, NothingAppendedIsLostWhateverFails) {
                                                FileOperation::kSyncDirectory};
           fs.FailNth(kFaults[rng.Below(4)], 1 + rng.Below(3), absl::InternalError("injected"));
         }
-        const EncodedMessages batch =
-            Encode(std::vector<std::string>(1 + rng.Below(20), "body " + std::to_string(rng.Next())));
+        const EncodedMessages batch = Encode(
+            std::vector<std::string>(1 + rng.Below(20), "body " + std::to_string(rng.Next())));
         const EncodedMessages* pointer = &batch;
         if ((*log)->Append({&pointer, 1}, durable, 1).ok()) durable += batch.count;
         ASSERT_EQ((*log)->end(), durable);
