@@ -164,6 +164,9 @@ Status Job::MakeWorkers() {
     workers_.push_back(std::make_unique<Worker>(
         &context_, i, [this](Contribution contribution) { coordinator_->Contribute(std::move(contribution)); }));
   }
+  context_.SetOnTimeMoved([this] {
+    for (const std::unique_ptr<Worker>& worker : workers_) worker->NoteTimeMoved();
+  });
   MakeChannels();
   for (int w = 0; w < context_.options().workers; ++w) {
     for (size_t s = 0; s < plan_.stages.size(); ++s) HB_RETURN_IF_ERROR(MakeStage(w, static_cast<int>(s)));

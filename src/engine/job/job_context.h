@@ -4,6 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <utility>
 
 #include "engine/job/job_options.h"
 #include "engine/worker/parker.h"
@@ -24,6 +26,10 @@ class JobContext {
   void EndWork() { under_way_.fetch_sub(1, std::memory_order_acq_rel); }
   bool quiescent() const { return under_way_.load(std::memory_order_acquire) == 0; }
 
+  // Processing time was moved by hand (TestStream): every worker looks at its timers before the job is quiescent again.
+  void NoteTimeMoved() { on_time_moved_(); }
+  void SetOnTimeMoved(std::function<void()> f) { on_time_moved_ = std::move(f); }
+
   // Something happened that is worth an epoch.
   void NoteActivity() {
     if (!active_.load(std::memory_order_relaxed)) active_.store(true, std::memory_order_release);
@@ -42,6 +48,7 @@ class JobContext {
 
  private:
   const JobOptions options_;
+  std::function<void()> on_time_moved_;
   alignas(64) std::atomic<int64_t> under_way_{0};
   alignas(64) std::atomic<bool> active_{false};
 };

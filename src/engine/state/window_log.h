@@ -4,7 +4,6 @@
 #ifndef HORNBEAM_ENGINE_STATE_WINDOW_LOG_H_
 #define HORNBEAM_ENGINE_STATE_WINDOW_LOG_H_
 
-#include <optional>
 #include <string>
 
 #include "base/bytes.h"
@@ -24,11 +23,12 @@ class WindowLogWriter {
  public:
   explicit WindowLogWriter(std::string* out) : out_(out) {}
 
-  bool empty() const { return !window_; }
+  bool empty() const { return !has_window_; }
 
   // Writes the operation's code, with its window when that is not the last one's. The operands follow.
   std::string* Begin(WindowOp op, const model::Window& window) {
-    if (!window_ || *window_ != window) {
+    if (!has_window_ || window_ != window) {
+      has_window_ = true;
       window_ = window;
       out_->push_back(static_cast<char>(WindowOp::kWindow));
       PutSigned(out_, window.start.us);
@@ -40,7 +40,8 @@ class WindowLogWriter {
 
  private:
   std::string* const out_;
-  std::optional<model::Window> window_;
+  bool has_window_ = false;
+  model::Window window_;
 };
 
 class WindowLogReader {

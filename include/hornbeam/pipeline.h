@@ -1,0 +1,141 @@
+// Pipeline and PCollection: what a program builds.
+//
+//   hornbeam::Pipeline pipeline(options);
+//   pipeline | "Read" >> Create<std::string>({"a", "b"})
+//            | "Length" >> Map([](const std::string& s) { return s.size(); });
+//   Status status = pipeline.Run();
+//
+// `p.Apply("Name", transform)` is the same as `p | "Name" >> transform`. A transform is any type with
+// `Expand(const PCollection<In>&, const std::string& name)` (or, at the root, `Expand(Pipeline&, name)`) that returns
+// PCollections; it applies others under names "name/Inner". Names are unique in a pipeline: a job finds its state by them.
+//
+// Building never fails on the spot: the first mistake is kept and returned by Run.
+#ifndef HORNBEAM_PIPELINE_H_
+#define HORNBEAM_PIPELINE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "engine/plan/operator_factory.h"
+#include "hornbeam/types.h"
+#include "model/pipeline.h"
+
+namespace hornbeam {
+
+namespace engine {
+class Job;
+}
+
+template <typename T>
+class PCollection;
+
+class Pipeline {
+ public:
+  explicit Pipeline(PipelineOptions options = {});
+  ~Pipeline();
+  Pipeline(const Pipeline&) = delete;
+  Pipeline& operator=(const Pipeline&) = delete;
+
+  // Applies a root transform.
+  template <typename Transform>
+  auto Apply(const std::string& name, const Transform& transform) {
+    return transform.Expand(*this, name);
+  }
+
+  // Runs it and waits for its end. The first mistake in building, or what made the job fail.
+  Status Run();
+  // The job, started by the caller (engine/job/job.h); for programs that watch, drain or cancel it.
+  StatusOr<std::unique_ptr<engine::Job>> MakeJob();
+
+  const PipelineOptions& options() const { return options_; }
+  PipelineOptions& options() { return options_; }
+
+  // For transforms. --------------------------------------------------------------------------------------------------
+
+  // Adds a primitive; its outputs' windowing is given. The collections' ids, or none after a mistake.
+  std::vector<model::PCollectionId> Add(const std::string& name, const std::string& urn,
+                                        std::vector<model::PCollectionId> inputs,
+                                        std::shared_ptr<engine::OperatorFactory> factory,
+                                        const std::vector<WindowingStrategy>& outputs, bool bounded);
+  // The id of the transform added last.
+  model::TransformId last_transform() const;
+  const WindowingStrategy& windowing(model::PCollectionId id) const;
+  bool bounded(model::PCollectionId id) const;
+  void NoteMistake(Status status);
+  // Run after a job that finished: an assertion about what it put out.
+  void AddCheck(std::function<Status()> check) { checks_.push_back(std::move(check)); }
+  Status RunChecks() const;
+
+ private:
+  PipelineOptions options_;
+  model::Pipeline graph_;
+  Status mistake_;
+  std::vector<std::function<Status()>> checks_;
+};
+
+// A handle on a collection of the pipeline being built; copied freely. Outlived by its pipeline.
+template <typename T>
+class PCollection {
+ public:
+  using ElementT = T;
+
+  PCollection() = default;
+  PCollection(Pipeline* pipeline, model::PCollectionId id) : pipeline_(pipeline), id_(id) {}
+
+  template <typename Transform>
+  auto Apply(const std::string& name, const Transform& transform) const {
+    return transform.Expand(*this, name);
+  }
+
+  Pipeline& pipeline() const { return *pipeline_; }
+  model::PCollectionId id() const { return id_; }
+  const WindowingStrategy& windowing() const { return pipeline_->windowing(id_); }
+  bool bounded() const { return pipeline_->bounded(id_); }
+
+ private:
+  Pipeline* pipeline_ = nullptr;
+  model::PCollectionId id_{-1};
+};
+
+// "Name" >> transform, to be applied with |.
+template <typename Transform>
+struct NamedTransform {
+  std::string name;
+  Transform transform;
+};
+
+// Derive from it to be applied with `"Name" >> transform`.
+struct PTransform {};
+
+template <typename Transform>
+  requires std::is_base_of_v<PTransform, Transform>
+NamedTransform<Transform> operator>>(const char* name, Transform transform) {
+  return {name, std::move(transform)};
+}
+
+template <typename Transform>
+auto operator|(Pipeline& pipeline, const NamedTransform<Transform>& named) {
+  return pipeline.Apply(named.name, named.transform);
+}
+template <typename T, typename Transform>
+auto operator|(const PCollection<T>& input, const NamedTransform<Transform>& named) {
+  return input.Apply(named.name, named.transform);
+}
+
+namespace internal {
+
+// The ids that Pipeline::Add gave, as typed handles; invalid ones after a mistake, which Run reports.
+template <typename T>
+PCollection<T> Handle(Pipeline& pipeline, const std::vector<model::PCollectionId>& ids, size_t i = 0) {
+  return i < ids.size() ? PCollection<T>(&pipeline, ids[i]) : PCollection<T>(&pipeline, model::PCollectionId{-1});
+}
+
+}  // namespace internal
+
+}  // namespace hornbeam
+
+#endif  // HORNBEAM_PIPELINE_H_

@@ -1,0 +1,72 @@
+// GroupByKey and Deduplicate.
+#ifndef HORNBEAM_TRANSFORMS_GROUP_BY_KEY_H_
+#define HORNBEAM_TRANSFORMS_GROUP_BY_KEY_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/exchange/keyed_exchange.h"
+#include "engine/operators/deduplicate.h"
+#include "engine/operators/grouping.h"
+#include "hornbeam/pipeline.h"
+
+namespace hornbeam {
+
+namespace internal {
+
+// What a grouping puts out is triggered downstream by the continuation of its trigger (Beam).
+inline WindowingStrategy AfterGrouping(WindowingStrategy strategy) {
+  strategy.trigger = strategy.trigger.Continuation();
+  return strategy;
+}
+
+// A transform behind a keyed exchange. K and V need coders: they cross workers, and wait in state.
+template <typename K, typename V>
+std::shared_ptr<engine::OperatorFactory> KeyedFactory(std::function<std::unique_ptr<engine::Operator>()> new_operator) {
+  static_assert(model::Codable<K>, "the key's type has no coder: see model/coder.h (a Slice never has one: make it a std::string)");
+  static_assert(model::Codable<V>, "the value's type has no coder: see model/coder.h (a Slice never has one: make it a std::string)");
+  auto factory = std::make_shared<engine::OperatorFactory>();
+  factory->shape = engine::Shape::kKeyed;
+  factory->new_sender = [] { return std::make_unique<engine::KeyedExchange<K, V>>(); };
+  factory->new_operator = std::move(new_operator);
+  return factory;
+}
+
+}  // namespace internal
+
+// All values of a key and window, in the order in which they came, at each firing of the trigger.
+class GroupByKey : public PTransform {
+ public:
+  template <typename K, typename V>
+  PCollection<KV<K, std::vector<V>>> Expand(const PCollection<KV<K, V>>& input, const std::string& name) const {
+    const WindowingStrategy strategy = input.windowing();
+    auto factory = internal::KeyedFactory<K, V>([strategy] {
+      return std::make_unique<engine::GroupingOperator<engine::GroupValues<K, V>>>(strategy,
+                                                                                    engine::GroupValues<K, V>{});
+    });
+    return internal::Handle<KV<K, std::vector<V>>>(
+        input.pipeline(), input.pipeline().Add(name, "beam:transform:group_by_key:v1", {input.id()}, std::move(factory),
+                                               {internal::AfterGrouping(strategy)}, input.bounded()));
+  }
+};
+
+// The first element of each key in its window; those that follow are dropped. Elements pass at once, with their
+// timestamp and window; an element that comes after its window has expired is dropped as late.
+class DeduplicatePerWindow : public PTransform {
+ public:
+  template <typename K, typename V>
+  PCollection<KV<K, V>> Expand(const PCollection<KV<K, V>>& input, const std::string& name) const {
+    const WindowingStrategy strategy = input.windowing();
+    auto factory = internal::KeyedFactory<K, V>(
+        [strategy] { return std::make_unique<engine::DeduplicateOperator<K, V>>(strategy); });
+    return internal::Handle<KV<K, V>>(
+        input.pipeline(), input.pipeline().Add(name, "hornbeam:transform:deduplicate_per_window:v1", {input.id()},
+                                               std::move(factory), {strategy}, input.bounded()));
+  }
+};
+
+}  // namespace hornbeam
+
+#endif  // HORNBEAM_TRANSFORMS_GROUP_BY_KEY_H_

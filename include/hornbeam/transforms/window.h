@@ -1,0 +1,118 @@
+// Windowing: where elements lie in event time, and when their groups are put out.
+//
+//   events | "Window" >> WindowInto(FixedWindows(Seconds(60)))
+//                            .Triggering(Trigger::AfterWatermark().WithLate(Trigger::AfterCount(1)))
+//                            .WithAllowedLateness(Minutes(10))
+//                            .AccumulatingFiredPanes();
+//
+// What is not said stays as it was for the input: the default is the global window, the default trigger, no lateness, discarding.
+#ifndef HORNBEAM_TRANSFORMS_WINDOW_H_
+#define HORNBEAM_TRANSFORMS_WINDOW_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/operators/watermark_generator.h"
+#include "engine/operators/window_into.h"
+#include "hornbeam/pipeline.h"
+
+namespace hornbeam {
+
+inline WindowFn GlobalWindows() { return WindowFn::Global(); }
+// [offset + n * size, offset + (n + 1) * size).
+inline WindowFn FixedWindows(Duration size, Duration offset = {}) { return WindowFn::Fixed(size, offset); }
+
+class WindowInto : public PTransform {
+ public:
+  explicit WindowInto(WindowFn fn) : fn_(fn) {}
+
+  WindowInto Triggering(Trigger trigger) const { return With([&](WindowInto& w) { w.trigger_ = std::move(trigger); }); }
+  WindowInto WithAllowedLateness(Duration d) const { return With([&](WindowInto& w) { w.lateness_ = d; }); }
+  WindowInto AccumulatingFiredPanes() const {
+    return With([](WindowInto& w) { w.mode_ = AccumulationMode::kAccumulating; });
+  }
+  WindowInto DiscardingFiredPanes() const {
+    return With([](WindowInto& w) { w.mode_ = AccumulationMode::kDiscarding; });
+  }
+  WindowInto WithTimestampCombiner(TimestampCombiner combiner) const {
+    return With([&](WindowInto& w) { w.combiner_ = combiner; });
+  }
+  WindowInto WithOnTimeBehavior(model::OnTimeBehavior behavior) const {
+    return With([&](WindowInto& w) { w.on_time_ = behavior; });
+  }
+  WindowInto WithClosingBehavior(model::ClosingBehavior behavior) const {
+    return With([&](WindowInto& w) { w.closing_ = behavior; });
+  }
+
+  template <typename T>
+  PCollection<T> Expand(const PCollection<T>& input, const std::string& name) const {
+    auto factory = std::make_shared<engine::OperatorFactory>();
+    factory->new_operator = [fn = fn_] { return std::make_unique<engine::WindowIntoOperator>(fn); };
+    return internal::Handle<T>(input.pipeline(),
+                               input.pipeline().Add(name, "beam:transform:window_into:v1", {input.id()},
+                                                    std::move(factory), {Apply(input.windowing())}, input.bounded()));
+  }
+
+ private:
+  template <typename F>
+  WindowInto With(F change) const {
+    WindowInto changed = *this;
+    change(changed);
+    return changed;
+  }
+  WindowingStrategy Apply(WindowingStrategy strategy) const {
+    strategy.window_fn = fn_;
+    if (trigger_) strategy.trigger = *trigger_;
+    if (lateness_) strategy.allowed_lateness = *lateness_;
+    if (mode_) strategy.accumulation_mode = *mode_;
+    if (combiner_) strategy.timestamp_combiner = *combiner_;
+    if (on_time_) strategy.on_time_behavior = *on_time_;
+    if (closing_) strategy.closing_behavior = *closing_;
+    return strategy;
+  }
+
+  WindowFn fn_;
+  std::optional<Trigger> trigger_;
+  std::optional<Duration> lateness_;
+  std::optional<AccumulationMode> mode_;
+  std::optional<TimestampCombiner> combiner_;
+  std::optional<model::OnTimeBehavior> on_time_;
+  std::optional<model::ClosingBehavior> closing_;
+};
+
+using engine::BoundedOutOfOrderness;
+
+// Takes timestamps from the elements, and the watermark from those: for a source that knows neither, as a file of
+// events. `fn`: EventTime(const T&). Not Beam's: there a source has to know. An element that comes later than the estimator
+// allows is late.
+template <typename Fn>
+class WithTimestampsTransform : public PTransform {
+ public:
+  WithTimestampsTransform(Fn fn, BoundedOutOfOrderness estimator) : fn_(std::move(fn)), estimator_(estimator) {}
+
+  template <typename T>
+  PCollection<T> Expand(const PCollection<T>& input, const std::string& name) const {
+    auto factory = std::make_shared<engine::OperatorFactory>();
+    factory->new_operator = [fn = fn_, estimator = estimator_] {
+      return std::make_unique<engine::WatermarkGeneratorOperator<T, Fn>>(fn, estimator);
+    };
+    return internal::Handle<T>(input.pipeline(),
+                               input.pipeline().Add(name, "hornbeam:transform:with_timestamps:v1", {input.id()},
+                                                    std::move(factory), {input.windowing()}, input.bounded()));
+  }
+
+ private:
+  Fn fn_;
+  BoundedOutOfOrderness estimator_;
+};
+
+template <typename Fn>
+WithTimestampsTransform<Fn> WithTimestamps(Fn fn, BoundedOutOfOrderness estimator) {
+  return WithTimestampsTransform<Fn>(std::move(fn), estimator);
+}
+
+}  // namespace hornbeam
+
+#endif  // HORNBEAM_TRANSFORMS_WINDOW_H_
