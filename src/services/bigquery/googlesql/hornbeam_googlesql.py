@@ -472,7 +472,10 @@ def extract(node):
     """The parts of a date whose numbering DuckDB has otherwise."""
     part = node.this.name.upper()
     value = node.expression
-    plain = lambda name: exp.Extract(this=exp.var(name), expression=value.copy())
+
+    def plain(name):
+        return exp.Anonymous(this="date_part", expressions=[exp.Literal.string(name.lower()), value.copy()])
+
     if part == "DAYOFWEEK":  # 1 is Sunday
         return exp.paren(exp.Add(this=plain("DOW"), expression=exp.Literal.number(1)))
     if part == "DATE":
@@ -488,7 +491,7 @@ def extract(node):
         return exp.cast(exp.Anonymous(this="strftime", expressions=[
             exp.cast(value.copy(), "TIMESTAMP", dialect="duckdb"), exp.Literal.string("%U")]), "BIGINT", dialect="duckdb")
     if part in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND", "ISOYEAR", "DAYOFYEAR"):
-        return node
+        return plain(part)
     raise Refused(f"EXTRACT of {node.this.sql(dialect='bigquery')} is not supported by this local BigQuery")
 
 
