@@ -131,7 +131,7 @@ function showTiles(job, rates, now_us) {
   const size = sum(known.map((step) => Math.max(0, step.backlog.bytes)));
   $("backlog-age").textContent = oldest > 0 ? `${bytes(size)}, the oldest ${duration(oldest * 1000)}` : "nothing waits";
   $("rows-delivered").textContent = sinks.length ? number(sum(sinks.map((step) => step.rows_delivered))) : "–";
-  $("epoch").textContent = `epoch ${number(job.sealed_epoch)} sealed, log ${bytes(job.log_bytes)}`;
+  $("epoch").textContent = `epoch ${compact(job.sealed_epoch)}, log ${bytes(job.log_bytes)}`;
   const failed = sum(job.steps.map((step) => step.failed));
   $("dead-letters").textContent = number(failed);
   $("dropped-late").textContent = number(sum(job.steps.map((step) => step.dropped_late)));

@@ -26,6 +26,11 @@ export function time(us) {
   return new Date(us / 1000).toISOString().slice(0, 19).replace("T", " ");
 }
 
+// The same to the minute.
+export function minute(us) {
+  return time(us).replace(/:\d\d$/, "");
+}
+
 export function duration(us) {
   const s = Math.max(0, Math.floor(us / 1e6));
   if (s < 60) return `${s} s`;

@@ -1,10 +1,10 @@
 // Draws the steps of a job as layers from top to bottom. The layout is made anew only when the steps change;
 // between that, update() changes texts.
-import { compact, number, time } from "./format.js";
+import { compact, minute, number, time } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
-const NODE = { width: 216, height: 66 };
-const GAP = { x: 24, y: 30 };
+const NODE = { width: 236, height: 62 };
+const GAP = { x: 22, y: 22 };
 const PASS_WIDTH = 20;  // room for an edge that passes a layer
 const SWEEPS = 8;
 
@@ -91,6 +91,13 @@ function place(rows) {
       spread(row);
     }
   }
+  // Each above the middle of what follows it: chains become straight lines.
+  for (const row of [...rows].reverse()) {
+    for (const slot of row) {
+      if (slot.below.length) slot.x = mean(slot.below.map((n) => n.x));
+    }
+    spread(row);
+  }
 }
 
 function curve(path) {
@@ -108,7 +115,8 @@ function curve(path) {
   return d;
 }
 
-function clip(name) { return name.length > 27 ? name.slice(0, 26) + "…" : name; }
+const NAME_LENGTH = 21;
+function clip(name) { return name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH - 1)}…` : name; }
 
 function drawStep(slot) {
   const group = element("g", {
@@ -119,11 +127,11 @@ function drawStep(slot) {
   const parts = {
     group,
     title: element("title"),
-    name: element("text", { class: "name", x: 14, y: 20 }, clip(slot.step.name)),
-    count: element("text", { class: "count", x: 14, y: 39 }),
-    rate: element("text", { class: "rate", x: NODE.width - 10, y: 39 }),
-    watermark: element("text", { x: 14, y: 56 }),
-    extra: element("text", { class: "right", x: NODE.width - 10, y: 56 }),
+    name: element("text", { class: "name", x: 14, y: 19 }, clip(slot.step.name)),
+    count: element("text", { class: "count", x: 14, y: 36 }),
+    rate: element("text", { class: "rate", x: NODE.width - 10, y: 19 }),
+    watermark: element("text", { x: 14, y: 52 }),
+    extra: element("text", { class: "right", x: NODE.width - 10, y: 52 }),
     badges: element("g"),
   };
   group.append(
@@ -136,7 +144,7 @@ function drawStep(slot) {
 
 function badge(right, label, kind) {
   const width = 14 + label.length * 6.3;
-  const group = element("g", { class: `badge ${kind}`, transform: `translate(${right - width} -10)` });
+  const group = element("g", { class: `badge ${kind}`, transform: `translate(${right - width} -9)` });
   group.append(element("rect", { width, height: 19, rx: 9.5 }), element("text", { x: width / 2, y: 13.5 }, label));
   return { group, width };
 }
@@ -193,7 +201,7 @@ export class Graph {
       : isSink ? `${number(step.elements_in)} in`
       : `${compact(step.elements_in)} in → ${step.elements_out.map(compact).join(" + ") || "0"} out`;
     parts.rate.textContent = live ? `${compact(rate)}/s` : "";
-    parts.watermark.textContent = time(isSource ? step.output_watermark_us : step.input_watermark_us);
+    parts.watermark.textContent = minute(isSource ? step.output_watermark_us : step.input_watermark_us);
     parts.extra.textContent = isSink ? `${compact(step.rows_delivered)} delivered`
       : step.backlog.elements >= 0 ? `${compact(step.backlog.elements)} waiting` : "";
     parts.title.textContent =
@@ -201,7 +209,7 @@ export class Graph {
       (step.failed ? `, ${number(step.failed)} failed` : "") +
       (step.dropped_late ? `, ${number(step.dropped_late)} dropped late` : "");
     parts.badges.replaceChildren();
-    let edge = NODE.width - 8;
+    let edge = NODE.width - 64;
     if (step.failed > 0) {
       const { group: made, width } = badge(edge, `${compact(step.failed)} failed`, "");
       parts.badges.append(made);
