@@ -10,7 +10,6 @@ namespace hornbeam::services::pubsub {
 namespace {
 
 constexpr std::string_view kMagic = "HBPACK01";
-constexpr size_t kFileHeaderBytes = 16;
 constexpr size_t kRecordHeaderBytes = 8;
 constexpr uint64_t kMinRewriteBytes = 1u << 20;
 
