@@ -25,7 +25,7 @@ namespace internal {
 
 template <typename T>
 struct TestStreamEvent {
-  std::vector<TimestampedValue<T>> elements;
+  std::vector<TimestampedValue<T>> elements{};
   EventTime watermark = EventTime::Min();   // advance to, when it is later
   Duration processing_time{};               // advance by
 };

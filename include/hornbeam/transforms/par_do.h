@@ -165,9 +165,10 @@ PCollectionTuple<Outs...> ApplyParDo(const PCollection<In>& input, const std::st
   const std::vector<WindowingStrategy> windowing(sizeof...(Outs) + 1, input.windowing());
   const std::vector<model::PCollectionId> ids =
       pipeline.Add(name, "beam:transform:pardo:v1", {input.id()}, std::move(factory), windowing, input.bounded());
-  size_t i = 0;
-  std::tuple<PCollection<Outs>...> outputs{Handle<Outs>(pipeline, ids, i++)...};
-  return {settings.output_names, outputs, Handle<FailedElement>(pipeline, ids, i)};
+  return [&]<size_t... I>(std::index_sequence<I...>) {
+    return PCollectionTuple<Outs...>(settings.output_names, {Handle<Outs>(pipeline, ids, I)...},
+                                     Handle<FailedElement>(pipeline, ids, sizeof...(Outs)));
+  }(std::index_sequence_for<Outs...>());
 }
 
 }  // namespace internal

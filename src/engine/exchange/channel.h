@@ -22,6 +22,9 @@ struct Message {
   std::unique_ptr<Batch> batch;   // kBatch
   model::EventTime watermark{};   // kWatermark
   EpochId epoch = 0;              // kMarker
+
+  // A job is not quiescent while it is under way; markers come and go all the time.
+  bool is_work() const { return kind != Kind::kMarker; }
 };
 
 class Channel {

@@ -10,7 +10,7 @@ void ExchangeSender::Connect(std::vector<Receiver> receivers) {
 }
 
 void ExchangeSender::Push(Lane& lane, Message message) {
-  if (message.kind == Message::Kind::kBatch) context().job->BeginWork();
+  if (message.is_work()) context().job->BeginWork();
   if (lane.waiting.empty() && lane.to.channel->TryPush(std::move(message))) {
     lane.to.parker->Unpark();
     return;

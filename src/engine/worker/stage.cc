@@ -80,7 +80,7 @@ StatusOr<bool> Stage::RunOnce() {
     Message message;
     if (!input.channel->TryPop(&message)) continue;
     if (was_full) input.sender->Unpark();
-    const bool counted = message.kind == Message::Kind::kBatch;
+    const bool counted = message.is_work();
     const Status status = Handle(at, std::move(message));
     if (counted) job_->EndWork();
     HB_RETURN_IF_ERROR(status);
