@@ -57,8 +57,8 @@ class PubSubService {
   // Reads a little from disk; meant for once a second, not for each message.
   std::vector<SubscriptionStats> Stats() const;
 
-  // Ends streams and waiting calls with UNAVAILABLE, writes what is queued, stops the threads.
-  // Idempotent.
+  // Ends streams, waiting calls and queued publishes with UNAVAILABLE, writes the acks, stops the
+  // threads. Idempotent.
   void Shutdown();
 
  private:

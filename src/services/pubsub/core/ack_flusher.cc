@@ -12,16 +12,19 @@ AckFlusher::AckFlusher() : thread_([this] { Loop(); }) {}
 AckFlusher::~AckFlusher() { Stop(); }
 
 void AckFlusher::Request(std::shared_ptr<Flushable> what, bool urgent) {
-  MutexLock lock(&mutex_);
-  if (stopping_) return;
-  const bool was_idle = dirty_.empty();
-  dirty_.insert(std::move(what));
-  if (urgent && !urgent_) {
-    urgent_ = true;
-    changed_.Signal();
-  } else if (was_idle) {
-    changed_.Signal();
+  {
+    MutexLock lock(&mutex_);
+    if (stopping_ && !urgent) return;  // nobody waits, and what is lost is a redelivery
+    if (!ended_) {
+      const bool was_idle = dirty_.empty();
+      dirty_.insert(std::move(what));
+      if (was_idle || (urgent && !urgent_)) changed_.Signal();
+      urgent_ = urgent_ || urgent;
+      return;
+    }
   }
+  MutexLock lock(&late_mutex_);
+  what->Flush();
 }
 
 void AckFlusher::Stop() {
@@ -47,7 +50,10 @@ void AckFlusher::Loop() {
         if (left.count() <= 0) break;
         changed_.WaitFor(&mutex_, left);
       }
-      if (dirty_.empty() && stopping_) return;
+      if (dirty_.empty()) {
+        ended_ = true;
+        return;
+      }
       dirty.swap(dirty_);
       urgent_ = false;
     }

@@ -15,7 +15,7 @@ namespace hornbeam::services::pubsub {
 class Flushable {
  public:
   virtual ~Flushable() = default;
-  // On the flusher's thread; never twice at a time.
+  // On the flusher's thread, or a late caller's; never twice at a time.
   virtual void Flush() = 0;
 };
 
@@ -27,7 +27,8 @@ class AckFlusher {
 
   // Flushes `what` soon: within the interval, or, when `urgent`, as soon as the thread is free.
   void Request(std::shared_ptr<Flushable> what, bool urgent);
-  // Flushes what was requested and ends the thread. Idempotent; later requests are ignored.
+  // Flushes what was requested and ends the thread. Idempotent. An urgent request that
+  // comes later is flushed by its caller; another is ignored.
   void Stop();
 
  private:
@@ -38,6 +39,8 @@ class AckFlusher {
   std::set<std::shared_ptr<Flushable>> dirty_ ABSL_GUARDED_BY(mutex_);
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  Mutex late_mutex_;  // held around the flushes of late callers: one at a time
   std::thread thread_;
 };
 

@@ -95,8 +95,8 @@ StatusOr<std::unique_ptr<Broker>> Broker::Open(BrokerOptions options) {
   HB_ASSIGN_OR_RETURN(broker->lock_, o.fs->Lock(o.data_dir + "/LOCK"));
   broker->dispatcher_ = std::make_unique<Dispatcher>(o.clock);
   broker->flusher_ = std::make_unique<AckFlusher>();
-  broker->committer_ =
-      std::make_unique<Committer>(static_cast<MessageIdSource*>(broker.get()), o.clock);
+  broker->committer_ = std::make_unique<Committer>(static_cast<MessageIdSource*>(broker.get()),
+                                                   o.clock, broker->flusher_.get());
   HB_RETURN_IF_ERROR(broker->Load());
   broker->sweep_ = std::make_shared<LeaseSweep>(broker.get());
   broker->dispatcher_->Schedule(broker->sweep_);

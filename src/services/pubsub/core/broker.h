@@ -78,7 +78,8 @@ class Broker final : private MessageIdSource {
   const Clock& clock() const { return *options_.clock; }
   Dispatcher* dispatcher() { return dispatcher_.get(); }
 
-  // Ends waiting calls with UNAVAILABLE, writes what is queued, ends the threads. Idempotent.
+  // Ends waiting calls and queued publishes with UNAVAILABLE, writes the acks, ends the threads.
+  // Idempotent.
   void Shutdown();
 
  private:

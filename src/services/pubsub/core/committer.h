@@ -16,25 +16,29 @@ namespace hornbeam::services::pubsub {
 // Thread-safe. Topics take turns.
 class Committer {
  public:
-  // Both outlive the committer.
-  Committer(MessageIdSource* ids, const Clock* clock);
+  // All outlive the committer. The flusher is asked to delete segments that nobody needs.
+  Committer(MessageIdSource* ids, const Clock* clock, AckFlusher* flusher);
   ~Committer();
 
   // Queues the publish on its topic and sees to it that it is written.
   void Publish(const std::shared_ptr<Topic>& topic, std::unique_ptr<PendingPublish> publish);
-  // Writes what is queued and ends the thread. Idempotent. REQUIRES: topics are closed, so that
-  // nothing comes later.
+  // Answers what is queued and ends the thread. Idempotent. REQUIRES: topics are closed; a publish
+  // that comes later is refused at once.
   void Stop();
 
  private:
   void Loop();
+  // True when the topic has more.
+  bool Commit(const std::shared_ptr<Topic>& topic);
 
   MessageIdSource* const ids_;
   const Clock* const clock_;
+  AckFlusher* const flusher_;
   Mutex mutex_;
   CondVar changed_;
   std::deque<std::shared_ptr<Topic>> queue_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

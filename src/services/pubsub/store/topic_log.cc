@@ -291,6 +291,11 @@ Seq TopicLog::begin() const {
   return segments_.empty() ? end_ : segments_.front().first_seq;
 }
 
+size_t TopicLog::segment_count() const {
+  MutexLock lock(&mutex_);
+  return segments_.size();
+}
+
 uint64_t TopicLog::end_message_id() const {
   MutexLock lock(&mutex_);
   return end_message_id_;

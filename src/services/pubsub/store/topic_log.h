@@ -49,6 +49,7 @@ class TopicLog {
   Seq end() const;
   // The oldest seq that is still on disk; end() when there is none.
   Seq begin() const;
+  size_t segment_count() const;
   // One past the highest message id found at opening or given since.
   uint64_t end_message_id() const;
   // Bytes of bodies and their framing before `seq`; exact at index entries, in proportion between
