@@ -26,6 +26,7 @@ int Run(int argc, char** argv) {
   CLI::App app(kDescription, "hornbeam");
   app.set_version_flag("--version", "hornbeam " HORNBEAM_VERSION);
   app.require_subcommand(1);
+  hornbeam::cli::AddDemo(&app, &signals);
   hornbeam::cli::AddUp(&app, &signals);
   hornbeam::cli::AddQuery(&app);
   hornbeam::cli::AddPublish(&app);

@@ -1,7 +1,6 @@
 #include "console/console_server.h"
 
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/http_client.h"
 #include "console/job_state_json.h"
+#include "console/job_totals.h"
 #include "console/prometheus.h"
 #include "console/web_files.h"
 
@@ -31,19 +31,12 @@ json JobJson(const KnownJob& job) {
 
 // A job in a list: sums in place of its steps.
 json SummaryJson(const KnownJob& job) {
-  int64_t read = 0;
-  int64_t failed = 0;
-  int64_t dropped_late = 0;
-  for (const engine::StepSnapshot& step : job.snapshot.steps) {
-    if (step.inputs.empty()) read += std::accumulate(step.elements_out.begin(), step.elements_out.end(), int64_t{0});
-    failed += step.failed;
-    dropped_late += step.dropped_late;
-  }
+  const JobTotals totals = Totals(job.snapshot);
   json object = JobJson(job);
   object.erase("steps");
-  object["elements_read"] = read;
-  object["failed"] = failed;
-  object["dropped_late"] = dropped_late;
+  object["elements_read"] = totals.elements_read;
+  object["failed"] = totals.failed;
+  object["dropped_late"] = totals.dropped_late;
   return object;
 }
 

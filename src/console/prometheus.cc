@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "console/job_state_json.h"
+#include "console/job_totals.h"
 
 namespace hornbeam::console {
 namespace {
@@ -47,10 +47,6 @@ class Family {
 std::optional<double> AgeSeconds(EventTime watermark, int64_t now_us) {
   if (watermark == EventTime::Min() || watermark >= EventTime::EndOfGlobalWindow()) return std::nullopt;
   return std::max(0.0, static_cast<double>(now_us - watermark.us) / 1e6);
-}
-
-int64_t Produced(const StepSnapshot& step) {
-  return std::accumulate(step.elements_out.begin(), step.elements_out.end(), int64_t{0});
 }
 
 void PerJob(std::string* out, const std::vector<KnownJob>& jobs, absl::string_view name, absl::string_view type,
@@ -134,9 +130,9 @@ std::string PrometheusText(const std::vector<KnownJob>& jobs, int64_t now_us) {
   PerStageWatermarkAge(&out, jobs, now_us);
 
   PerStep(&out, jobs, "dataflow_job_element_count", "counter", "Elements that a step has taken in.",
-          [](const StepSnapshot& step) { return step.inputs.empty() ? Produced(step) : step.elements_in; });
+          [](const StepSnapshot& step) { return IsSource(step) ? ElementsOut(step) : step.elements_in; });
   PerStep(&out, jobs, "dataflow_job_elements_produced_count", "counter", "Elements that a step has given out.",
-          Produced);
+          ElementsOut);
   PerStep(&out, jobs, "dataflow_job_backlog_elements", "gauge", "Elements that wait before a source.",
           [](const StepSnapshot& step) { return step.backlog.elements; });
   PerStep(&out, jobs, "dataflow_job_backlog_bytes", "gauge", "Bytes that wait before a source.",

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +15,7 @@
 #include "cli/up/data_dir.h"
 #include "cli/up/local_cloud.h"
 #include "console/job_state_json.h"
+#include "console/job_totals.h"
 
 namespace hornbeam::cli {
 namespace {
@@ -83,7 +83,7 @@ StatusOr<std::string> ShowText(const json& answer) {
   const auto known = [](int64_t n) { return n < 0 ? std::string() : Grouped(n); };
   for (const engine::StepSnapshot& step : job.steps) {
     table.Add({step.name, step.inputs.empty() ? "" : Grouped(step.elements_in),
-               Grouped(std::accumulate(step.elements_out.begin(), step.elements_out.end(), int64_t{0})),
+               Grouped(console::ElementsOut(step)),
                Grouped(step.failed), Grouped(step.dropped_late), known(step.backlog.elements), known(step.rows_delivered),
                model::ToString(step.output_watermark)});
   }
