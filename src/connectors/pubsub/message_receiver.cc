@@ -129,14 +129,18 @@ grpc::Status MessageReceiver::ReadStream(bool* received) {
   if (stream->Write(request)) {
     open_.store(true, std::memory_order_release);
     google::pubsub::v1::StreamingPullResponse response;
-    while (WaitForRoom() && stream->Read(&response)) {
+    while (true) {
+      if (!WaitForRoom()) {
+        context.TryCancel();
+        break;
+      }
+      if (!stream->Read(&response)) break;
       if (response.received_messages_size() == 0) continue;
       *received = true;
       Receive(&response);
     }
   }
   open_.store(false, std::memory_order_release);
-  context.TryCancel();  // only a stop leaves the loop with the stream still open
   const grpc::Status status = stream->Finish();
   MutexLock lock(&mutex_);
   context_ = nullptr;
