@@ -247,7 +247,11 @@ StatusOr<QueryOutcome> QueryEngine::Run(const QueryRequest& request, Cancellatio
     last = *std::move(outcome);
   }
   last.statements = count;
-  if (count > 1) last.statement_type = "SCRIPT";
+  if (count > 1) {
+    last.statement_type = "SCRIPT";
+    // Only a query gives a script rows; the schema that a CREATE answers with is its own.
+    if (last.ddl_target) last.rows.reset();
+  }
   return last;
 }
 
@@ -360,6 +364,12 @@ StatusOr<QueryOutcome> QueryEngine::RunStatement(const QueryRequest& request, co
     }));
   } else if (kind == "CREATE_TABLE" || kind == "CREATE_VIEW" || kind == "CREATE_TABLE_AS_SELECT") {
     HB_RETURN_IF_ERROR(CreateTable(plan, &outcome));
+    if (const auto table = catalog_->GetTable(*outcome.ddl_target); table.ok()) {
+      // The answer to a CREATE is its schema, without rows.
+      auto rows = std::make_shared<RowSet>();
+      rows->schema = (*table)->schema;
+      outcome.rows = std::move(rows);
+    }
   } else if (kind == "DROP_TABLE" || kind == "DROP_VIEW") {
     const TableName name = TableOf(plan.at("target"));
     outcome.ddl_target = name;

@@ -30,15 +30,16 @@ class Refused(Exception):
 
 # Functions that sqlglot leaves as they are: BigQuery's name -> what DuckDB calls the same thing.
 RENAMED = {
-    "BYTE_LENGTH": "octet_length", "TO_BASE64": "to_base64", "FROM_BASE64": "from_base64",
+    "BYTE_LENGTH": f"{MACROS}.byte_length", "JSON_TYPE": f"{MACROS}.json_type", "STRING": f"{MACROS}.string",
+    "PARSE_NUMERIC": f"{MACROS}.parse_numeric", "TO_BASE64": "to_base64", "FROM_BASE64": "from_base64",
     "FROM_HEX": "unhex", "REVERSE": "reverse", "REPEAT": "repeat", "TRANSLATE": "translate",
     "SOUNDEX": None, "IEEE_DIVIDE": f"{MACROS}.ieee_divide", "BIT_COUNT": "bit_count",
     "CODE_POINTS_TO_STRING": f"{MACROS}.code_points_to_string", "TO_CODE_POINTS": f"{MACROS}.to_code_points",
     "SAFE_ADD": f"{MACROS}.safe_add", "SAFE_SUBTRACT": f"{MACROS}.safe_subtract",
     "SAFE_MULTIPLY": f"{MACROS}.safe_multiply", "SAFE_NEGATE": f"{MACROS}.safe_negate",
     "ARRAY_REVERSE": "list_reverse", "UNIX_DATE": f"{MACROS}.unix_date", "DATE_FROM_UNIX_DATE": f"{MACROS}.from_unix_date",
-    "TIMESTAMP_MICROS": "make_timestamptz", "ERROR": "error", "SINH": "sinh", "COSH": "cosh", "TANH": "tanh",
-    "CBRT": "cbrt", "NORMALIZE": f"{MACROS}.nfc", "ACOSH": "acosh", "ASINH": "asinh", "ATANH": "atanh",
+    "ERROR": "error", "SINH": "sinh", "COSH": "cosh", "TANH": "tanh",
+    "CBRT": "cbrt", "ACOSH": "acosh", "ASINH": "asinh", "ATANH": "atanh",
 }
 
 TYPES = {
@@ -264,6 +265,8 @@ class Translator:
         for projection in list(select.expressions):
             if isinstance(projection, (exp.Column, exp.Dot, exp.Alias, exp.Star, exp.Aliases)):
                 continue
+            if isinstance(projection, exp.Paren) and isinstance(projection.unnest(), exp.Column):
+                continue
             name = f"f{unnamed}_"
             unnamed += 1
             select.expressions[select.expressions.index(projection)].replace(
@@ -302,6 +305,27 @@ class Translator:
             return exp.cast(exp.CurrentTimestamp(), "TIMESTAMP", dialect="duckdb")
         if isinstance(node, exp.Format):
             return exp.Anonymous(this="printf", expressions=[node.this.copy()] + [e.copy() for e in node.expressions])
+        if isinstance(node, (exp.DateAdd, exp.DateSub)):
+            # DuckDB makes a TIMESTAMP of a DATE and an interval.
+            return exp.cast(node.copy(), "DATE", dialect="duckdb")
+        if type(node) is exp.Cast and not isinstance(node.this, (exp.Literal, exp.Null)):
+            if node.to.this == exp.DataType.Type.BIGINT:
+                return macro("to_int64", node.this)
+            if node.to.this == exp.DataType.Type.TEXT and not node.to.expressions:
+                return macro("to_string", node.this)
+        if isinstance(node, exp.Struct) and node.expressions and all(
+                not isinstance(e, (exp.PropertyEQ, exp.Alias, exp.Column, exp.Dot)) for e in node.expressions):
+            # Without names a struct fits others by position.
+            return exp.Anonymous(this="row", expressions=[e.copy() for e in node.expressions])
+        if isinstance(node, exp.Normalize):
+            if node.args.get("form") or node.args.get("is_casefold"):
+                raise Refused("NORMALIZE is supported in the form NFC only by this local BigQuery")
+            return macro("nfc", node.this)
+        if isinstance(node, exp.Func) and not isinstance(node, exp.Anonymous) and RENAMED.get(node.sql_name()):
+            arguments = []
+            for value in node.args.values():
+                arguments.extend(value if isinstance(value, list) else [value] if isinstance(value, exp.Expression) else [])
+            return exp.Anonymous(this=RENAMED[node.sql_name()], expressions=[a.copy() for a in arguments])
         if isinstance(node, exp.Command):
             raise Refused(f"This statement is not supported by this local BigQuery: {node.this}")
         if isinstance(node, exp.AnonymousAggFunc):
@@ -324,6 +348,8 @@ class Translator:
                                     exp.Coalesce, exp.If, exp.Case, exp.Sum)):
             # INT64 arithmetic, where DuckDB would calculate in 32 bits.
             if isinstance(node.parent, exp.Neg) and isinstance(node.parent.parent, (exp.Limit, exp.Offset)):
+                return node
+            if int(text) > 2**63 - 1:
                 return node
             return exp.cast(node.copy(), "BIGINT", dialect="duckdb")
         return node
@@ -450,7 +476,8 @@ class Translator:
             if isinstance(action, exp.ColumnDef):
                 actions.append({"add": column_field(action), "if_not_exists": bool(action.args.get("exists"))})
             elif isinstance(action, exp.Drop) and action.args.get("kind", "").upper() == "COLUMN":
-                actions.append({"drop": action.this.name, "if_exists": bool(action.args.get("exists"))})
+                for column in action.args.get("tables") or [action.this]:
+                    actions.append({"drop": column.name, "if_exists": bool(action.args.get("exists"))})
             else:
                 raise Refused("This ALTER TABLE action is not supported by this local BigQuery; "
                               "it can ADD COLUMN and DROP COLUMN")

@@ -23,6 +23,22 @@ CREATE OR REPLACE MACRO hornbeam.to_code_points(s) AS
   list_transform(string_split(s, ''), lambda c : CAST(unicode(c) AS BIGINT));
 CREATE OR REPLACE MACRO hornbeam.unix_date(d) AS date_diff('day', DATE '1970-01-01', d);
 CREATE OR REPLACE MACRO hornbeam.from_unix_date(n) AS DATE '1970-01-01' + CAST(n AS INTEGER);
+CREATE OR REPLACE MACRO hornbeam.byte_length(x) AS
+  CASE typeof(x) WHEN 'BLOB' THEN octet_length(TRY_CAST(x AS BLOB)) ELSE strlen(CAST(x AS VARCHAR)) END;
+CREATE OR REPLACE MACRO hornbeam.json_type(j) AS
+  CASE json_type(j) WHEN 'VARCHAR' THEN 'string' WHEN 'BIGINT' THEN 'number' WHEN 'UBIGINT' THEN 'number'
+    WHEN 'DOUBLE' THEN 'number' WHEN 'HUGEINT' THEN 'number' ELSE lower(json_type(j)) END;
+CREATE OR REPLACE MACRO hornbeam.string(x) AS
+  CASE typeof(x) WHEN 'JSON' THEN json_extract_string(CAST(x AS JSON), '$') ELSE CAST(x AS VARCHAR) END;
+CREATE OR REPLACE MACRO hornbeam.parse_numeric(s) AS CAST(trim(s) AS DECIMAL(38, 9));
+CREATE OR REPLACE MACRO hornbeam.to_int64(x) AS
+  CASE typeof(x) WHEN 'DOUBLE' THEN CAST(round(TRY_CAST(x AS DOUBLE)) AS BIGINT) ELSE CAST(x AS BIGINT) END;
+CREATE OR REPLACE MACRO hornbeam.to_string(x) AS
+  CASE WHEN typeof(x) = 'DOUBLE' THEN regexp_replace(CAST(x AS VARCHAR), '\.0$', '')
+    WHEN typeof(x) = 'BLOB' THEN decode(TRY_CAST(x AS BLOB))
+    WHEN starts_with(typeof(x), 'DECIMAL') THEN
+      CASE WHEN contains(CAST(x AS VARCHAR), '.') THEN rtrim(rtrim(CAST(x AS VARCHAR), '0'), '.') ELSE CAST(x AS VARCHAR) END
+    ELSE CAST(x AS VARCHAR) END;
 CREATE OR REPLACE MACRO hornbeam.nfc(s) AS nfc_normalize(s);
 )sql";
 

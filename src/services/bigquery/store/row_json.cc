@@ -203,7 +203,9 @@ StatusOr<Field> FieldOfType(const std::string& name, duckdb_logical_type type) {
       for (idx_t i = 0; i < n; ++i) {
         char* child_name = duckdb_struct_type_child_name(type, i);
         const LogicalType child(duckdb_struct_type_child_type(type, i));
-        auto made = FieldOfType(child_name ? child_name : "", child.get());
+        std::string child_field = child_name ? child_name : "";
+        if (child_field.empty()) child_field = absl::StrCat("_field_", i + 1);
+        auto made = FieldOfType(child_field, child.get());
         duckdb_free(child_name);
         HB_RETURN_IF_ERROR(made.status());
         field.fields.push_back(*std::move(made));
