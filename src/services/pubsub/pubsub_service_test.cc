@@ -334,14 +334,16 @@ TEST_F(PubSubServiceTest, PublishLimits) {
             }),
             grpc::INVALID_ARGUMENT);
   EXPECT_THAT(Pull(10, false), IsEmpty());
-  EXPECT_EQ(code([](pb::PublishRequest* r) {
-              r->add_messages()->set_data(std::string(10'000'000, 'x'));
-            }),
-            grpc::OK);
-  EXPECT_EQ(Pull()[0].message().data().size(), 10'000'000u);
   EXPECT_EQ(
       code([](pb::PublishRequest* r) { (*r->add_messages()->mutable_attributes())["k"] = "v"; }),
       grpc::OK);
+}
+
+// By itself, because TSan, which cannot see into gRPC, reports each word of it.
+TEST_F(PubSubServiceTest, TheLargestMessagePasses) {
+  CreateBoth();
+  Publish({std::string(10'000'000, 'x')});
+  EXPECT_EQ(Pull()[0].message().data().size(), 10'000'000u);
 }
 
 TEST_F(PubSubServiceTest, WhatItCannotDoIsRefusedWithASentence) {
