@@ -55,10 +55,9 @@ struct WindowFn {
   // The one window of `t`, for functions that assign exactly one.
   Window AssignOne(EventTime t) const {
     if (kind == Kind::kGlobal) return Window::Global();
-    int64_t past = (t.us - offset.us) % size.us;
+    int64_t past = (t.us % size.us - offset.us) % size.us;
     if (past < 0) past += size.us;
-    const EventTime start{t.us - past};
-    return {start, start + size};
+    return {t - Duration{past}, t + Duration{size.us - past}};
   }
 };
 

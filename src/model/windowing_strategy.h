@@ -2,6 +2,8 @@
 #ifndef HORNBEAM_MODEL_WINDOWING_STRATEGY_H_
 #define HORNBEAM_MODEL_WINDOWING_STRATEGY_H_
 
+#include <algorithm>
+
 #include "base/status.h"
 #include "model/time.h"
 #include "model/trigger.h"
@@ -27,8 +29,11 @@ struct WindowingStrategy {
 
   friend bool operator==(const WindowingStrategy&, const WindowingStrategy&) = default;
 
-  // When the window's state may go: its last instant and the allowed lateness (Beam's garbage collection time).
-  EventTime ExpiresAt(const Window& window) const { return window.MaxTimestamp() + allowed_lateness; }
+  // When the window's state may go: its last instant and the allowed lateness, at the latest when time ends (Beam's garbage
+  // collection time).
+  EventTime ExpiresAt(const Window& window) const {
+    return std::min(window.MaxTimestamp() + allowed_lateness, EventTime::EndOfGlobalWindow());
+  }
   bool IsExpired(const Window& window, EventTime watermark) const { return watermark > ExpiresAt(window); }
   // INVALID_ARGUMENT for a bad trigger, a negative lateness, or a fixed window without a positive size.
   Status Validate() const;

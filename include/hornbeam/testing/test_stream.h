@@ -41,10 +41,10 @@ class TestStreamReader final : public engine::Reader {
   Status Open(const engine::ReaderContext& context) override {
     job_ = context.job;
     clock_ = dynamic_cast<ManualClock*>(job_->options().clock);
-    const bool moves_clock = std::any_of(events_->begin(), events_->end(), [](const TestStreamEvent<T>& event) {
+    moves_clock_ = std::any_of(events_->begin(), events_->end(), [](const TestStreamEvent<T>& event) {
       return event.processing_time > Duration{};
     });
-    if (moves_clock && clock_ == nullptr) {
+    if (moves_clock_ && clock_ == nullptr) {
       return absl::InvalidArgumentError("a TestStream that advances processing time needs a ManualClock in the options");
     }
     return absl::OkStatus();
@@ -54,13 +54,21 @@ class TestStreamReader final : public engine::Reader {
     ByteReader in(payload);
     event_ = in.Varint();
     element_ = in.Varint();
+    began_us_ = in.Signed();
+    restored_ = true;
     if (!in.ok() || event_ > events_->size()) return absl::DataLossError("malformed position of a TestStream");
     return absl::OkStatus();
   }
 
-  // Where the events that an earlier run sealed had brought time.
+  // Where the events that an earlier run sealed had brought time; those that it did not seal have not happened.
   Status Start() override {
-    for (size_t i = 0; i < event_; ++i) watermark_ = std::max(watermark_, (*events_)[i].watermark);
+    if (!restored_ && moves_clock_) began_us_ = clock_->NowMicros();
+    int64_t now_us = began_us_;
+    for (size_t i = 0; i < event_; ++i) {
+      watermark_ = std::max(watermark_, (*events_)[i].watermark);
+      now_us += (*events_)[i].processing_time.us;
+    }
+    if (moves_clock_) clock_->SetMicros(now_us);
     return absl::OkStatus();
   }
 
@@ -100,6 +108,7 @@ class TestStreamReader final : public engine::Reader {
     std::string position;
     PutVarint(&position, event_);
     PutVarint(&position, element_);
+    PutSigned(&position, began_us_);
     records->Add(true, position);
     return absl::OkStatus();
   }
@@ -114,6 +123,9 @@ class TestStreamReader final : public engine::Reader {
   ManualClock* clock_ = nullptr;
   size_t event_ = 0;
   size_t element_ = 0;
+  int64_t began_us_ = 0;  // what the clock showed when the stream first started
+  bool restored_ = false;
+  bool moves_clock_ = false;
   EventTime watermark_ = EventTime::Min();
 };
 

@@ -46,8 +46,7 @@ class GroupingOperator final : public Operator {
   struct CellExtras {
     TriggerState trigger;
     PaneState pane;
-    model::EventTime output_time;  // where the timestamp combiner is not the end of the window
-    Hold hold;
+    Hold hold;  // at the pane's timestamp, where the timestamp combiner is not the end of the window
   };
   struct Cell {
     Accumulator accumulator{};
@@ -65,6 +64,7 @@ class GroupingOperator final : public Operator {
   };
   struct PerWindow {
     int64_t holding_cells = 0;
+    bool end_is_over = false;  // the watermark had passed the end of the window before what happens now
   };
   using Windows = WindowSlices<Table, PerWindow>;
   using WindowEntry = typename Windows::WindowEntry;
@@ -75,7 +75,8 @@ class GroupingOperator final : public Operator {
       : strategy_(strategy),
         traits_(std::move(traits)),
         machine_(strategy.trigger),
-        ends_with_window_(strategy.allowed_lateness == model::Duration{} && !machine_.NeedsStateBeforeEnd()),
+        ends_with_window_(strategy.allowed_lateness == model::Duration{} && !machine_.NeedsStateBeforeEnd() &&
+                          !machine_.CountsElementsBeforeEnd()),
         stamps_end_(strategy.timestamp_combiner == model::TimestampCombiner::kEndOfWindow) {}
 
   Status Process(int input, std::unique_ptr<Batch> erased) override {
@@ -171,7 +172,8 @@ class GroupingOperator final : public Operator {
     bool is_new = false;
     WindowEntry& entry = windows_.FindOrAdd(window, &is_new);
     if (is_new) {
-      due_.insert({window.IsPassedBy(watermark_) ? strategy_.ExpiresAt(window) : window.MaxTimestamp(), window});
+      entry.state.end_is_over = window.IsPassedBy(watermark_);
+      due_.insert({entry.state.end_is_over ? strategy_.ExpiresAt(window) : window.MaxTimestamp(), window});
     }
     return entry;
   }
@@ -208,7 +210,7 @@ class GroupingOperator final : public Operator {
     ++cell.unfired;
     MarkDirty(in, table, at);
     if (!in.window.IsPassedBy(watermark_)) SetHolds(in, cell, true);
-    if (!stamps_end_) StampElement(in, cell, timestamp);
+    if (!stamps_end_) StampElement(cell, timestamp);
     if (ends_with_window_) return absl::OkStatus();
     machine_.OnElements(&cell.extras->trigger, 1, ContextOf(in));
     HB_RETURN_IF_ERROR(FireIfReady(in, table, at));
@@ -227,19 +229,16 @@ class GroupingOperator final : public Operator {
     }
   }
 
-  // The pane's timestamp so far, and a hold on it while it is not behind the output already.
-  void StampElement(WindowEntry& in, Cell& cell, model::EventTime timestamp) {
-    CellExtras& extras = Extras(cell);
-    const bool first = cell.unfired == 1;
+  // Holds the pane's timestamp so far. An element that comes behind the watermark has no part in it: what is put out must not
+  // be late for what comes next (so in Beam). Without a hold the pane gets the end of its window.
+  void StampElement(Cell& cell, model::EventTime timestamp) {
+    if (timestamp < watermark_) return;
+    Hold& hold = Extras(cell).hold;
     const bool earliest = strategy_.timestamp_combiner == model::TimestampCombiner::kEarliest;
-    if (first || (earliest ? timestamp < extras.output_time : timestamp > extras.output_time)) {
-      extras.output_time = timestamp;
-    }
-    if (extras.output_time < output_watermark_) return;
-    if (extras.hold.is_held()) {
-      extras.hold.MoveTo(extras.output_time);
-    } else {
-      extras.hold = holds_.HoldAt(extras.output_time);
+    if (!hold.is_held()) {
+      hold = holds_.HoldAt(timestamp);
+    } else if (earliest ? timestamp < hold.time() : timestamp > hold.time()) {
+      hold.MoveTo(timestamp);
     }
   }
 
@@ -259,33 +258,40 @@ class GroupingOperator final : public Operator {
     return held;
   }
 
-  bool HasPane(const Cell& cell, const WindowEntry& in) const {
+  // A pane that comes out now can be on time for nobody: the watermark had left the window before, and nothing of this key's
+  // holds it there. (Beam asks the output watermark, which depends on what other keys hold, and so on parallelism.)
+  static bool IsLateForOutput(const Cell& cell, const WindowEntry& in) { return in.state.end_is_over && !cell.holds; }
+
+  // Whether a pane is put out, when its trigger says so or its window closes.
+  bool HasPane(const Cell& cell, const WindowEntry& in, bool is_last) const {
     if (cell.unfired > 0) return true;
+    if (is_last && strategy_.closing_behavior == model::ClosingBehavior::kFireAlways) return true;
     return strategy_.on_time_behavior == model::OnTimeBehavior::kFireAlways && in.window.IsPassedBy(watermark_) &&
-           !(cell.extras != nullptr && cell.extras->pane.on_time_is_over());
+           !IsLateForOutput(cell, in) && !(cell.extras != nullptr && cell.extras->pane.on_time_is_over());
   }
 
   Status FireIfReady(WindowEntry& in, Table& table, size_t at) {
     Cell& cell = table.cells[at].cell;
     CellExtras& extras = Extras(cell);
     const TriggerContext context = ContextOf(in);
-    if (!HasPane(cell, in) || machine_.IsFinished(extras.trigger) || !machine_.ShouldFire(extras.trigger, context)) {
-      return absl::OkStatus();
-    }
+    if (!machine_.ShouldFire(extras.trigger, context)) return absl::OkStatus();
+    // The trigger moves on also where an empty pane is not put out.
     machine_.OnFire(&extras.trigger, context);
-    return Fire(in, table, at, machine_.IsFinished(extras.trigger));
+    MarkDirty(in, table, at);
+    const bool is_last = machine_.IsFinished(extras.trigger);
+    return HasPane(cell, in, is_last) ? Fire(in, table, at, is_last) : absl::OkStatus();
   }
 
   Status Fire(WindowEntry& in, Table& table, size_t at, bool is_last) {
     Entry& entry = table.cells[at];
     Cell& cell = entry.cell;
     const bool keep = !is_last && strategy_.accumulation_mode == model::AccumulationMode::kAccumulating;
-    const bool late_for_output = output_watermark_ > in.window.MaxTimestamp();
+    const bool late_for_output = IsLateForOutput(cell, in);
     PaneState only_pane;
     PaneState* const pane_state = cell.extras != nullptr ? &cell.extras->pane : &only_pane;
     const model::PaneInfo pane = NextPane(pane_state, watermark_, in.window, is_last, late_for_output);
-    const model::EventTime timestamp =
-        stamps_end_ || cell.unfired == 0 ? in.window.MaxTimestamp() : cell.extras->output_time;
+    const bool is_stamped = cell.extras != nullptr && cell.extras->hold.is_held();
+    const model::EventTime timestamp = is_stamped ? cell.extras->hold.time() : in.window.MaxTimestamp();
     if (panes_ == nullptr) panes_ = std::make_unique<TypedBatch<Grouped>>();
     panes_->Append({entry.key, traits_.Extract(&cell.accumulator, keep)}, timestamp, in.window, pane);
     if (!keep) cell.accumulator = traits_.Create();
@@ -315,8 +321,11 @@ class GroupingOperator final : public Operator {
   // The watermark has passed the end of a window whose state is still needed.
   Status ReachEnd(WindowEntry& in) {
     due_.insert({strategy_.ExpiresAt(in.window), in.window});
-    if (!machine_.WatchesWatermark()) return absl::OkStatus();
-    return ForEachCell(in, [&](Table& table, size_t at) { return FireIfReady(in, table, at); });
+    if (machine_.WatchesWatermark()) {
+      HB_RETURN_IF_ERROR(ForEachCell(in, [&](Table& table, size_t at) { return FireIfReady(in, table, at); }));
+    }
+    in.state.end_is_over = true;
+    return absl::OkStatus();
   }
 
   // The window is over: what has not been put out is (Beam's final pane), and its state goes.
@@ -324,8 +333,7 @@ class GroupingOperator final : public Operator {
     HB_RETURN_IF_ERROR(ForEachCell(in, [&](Table& table, size_t at) {
       Cell& cell = table.cells[at].cell;
       if (ends_with_window_) return Fire(in, table, at, true);
-      const bool wanted = HasPane(cell, in) || strategy_.closing_behavior == model::ClosingBehavior::kFireAlways;
-      if (!wanted || machine_.IsFinished(Extras(cell).trigger)) return absl::OkStatus();
+      if (machine_.IsFinished(Extras(cell).trigger) || !HasPane(cell, in, true)) return absl::OkStatus();
       return Fire(in, table, at, true);
     }));
     for (uint32_t slice = 0; slice < model::kKeySlices; ++slice) {
@@ -377,12 +385,12 @@ class GroupingOperator final : public Operator {
   // All of a cell but what it has gathered.
   void LogProgress(const Cell& cell, std::string* out) {
     PutVarint(out, cell.unfired);
-    out->push_back(static_cast<char>((cell.holds ? 1 : 0) | (cell.extras != nullptr ? 2 : 0)));
-    if (cell.extras != nullptr) {
-      machine_.Encode(cell.extras->trigger, out);
-      EncodePaneState(cell.extras->pane, out);
-      model::Coder<model::EventTime>::Encode(cell.extras->output_time, out);
-    }
+    const bool is_stamped = cell.extras != nullptr && cell.extras->hold.is_held();
+    out->push_back(static_cast<char>((cell.holds ? 1 : 0) | (cell.extras != nullptr ? 2 : 0) | (is_stamped ? 4 : 0)));
+    if (cell.extras == nullptr) return;
+    machine_.Encode(cell.extras->trigger, out);
+    EncodePaneState(cell.extras->pane, out);
+    if (is_stamped) model::Coder<model::EventTime>::Encode(cell.extras->hold.time(), out);
   }
 
   static Status Malformed() { return absl::DataLossError("the log holds malformed state of a grouping"); }
@@ -414,12 +422,13 @@ class GroupingOperator final : public Operator {
     SetHolds(in, cell, flags & 1);
     if ((flags & 2) == 0) return bytes.ok() ? absl::OkStatus() : Malformed();
     CellExtras& extras = Extras(cell);
-    if (!machine_.Decode(&bytes, &extras.trigger) || !DecodePaneState(&bytes, &extras.pane) ||
-        !model::Coder<model::EventTime>::Decode(bytes, &extras.output_time)) {
-      return Malformed();
-    }
+    if (!machine_.Decode(&bytes, &extras.trigger) || !DecodePaneState(&bytes, &extras.pane)) return Malformed();
     extras.hold.Release();
-    if (!stamps_end_ && cell.holds) extras.hold = holds_.HoldAt(extras.output_time);
+    if (flags & 4) {
+      model::EventTime stamp;
+      if (!model::Coder<model::EventTime>::Decode(bytes, &stamp)) return Malformed();
+      extras.hold = holds_.HoldAt(stamp);
+    }
     now_ = model::ProcessingTime{};  // the least deadline, though it may have passed while nothing ran
     SetTimer(in, entry, hash);
     return absl::OkStatus();
