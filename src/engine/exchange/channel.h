@@ -34,22 +34,22 @@ class Channel {
   // Producer only. Leaves `message` as it was and returns false when the queue is full.
   bool TryPush(Message&& message) {
     const size_t tail = tail_.load(std::memory_order_relaxed);
-    if (tail - head_.load(std::memory_order_acquire) == kCapacity) return false;
+    if (tail - head_.load(std::memory_order_seq_cst) == kCapacity) return false;
     ring_[tail % kCapacity] = std::move(message);
-    tail_.store(tail + 1, std::memory_order_release);
+    tail_.store(tail + 1, std::memory_order_seq_cst);
     return true;
   }
 
-  // Consumer only.
-  bool TryPop(Message* message) {
+  // Consumer only. `*was_full`: a TryPush may have failed since the one before this, so the producer is to be told. Never
+  // missed: of a push that finds the queue full and the pop that makes room, one sees the other (hence seq_cst).
+  bool TryPop(Message* message, bool* was_full) {
     const size_t head = head_.load(std::memory_order_relaxed);
     if (head == tail_.load(std::memory_order_acquire)) return false;
     *message = std::move(ring_[head % kCapacity]);
-    head_.store(head + 1, std::memory_order_release);
+    head_.store(head + 1, std::memory_order_seq_cst);
+    *was_full = tail_.load(std::memory_order_seq_cst) - head >= kCapacity;
     return true;
   }
-
-  bool full() const { return tail_.load(std::memory_order_acquire) - head_.load(std::memory_order_acquire) == kCapacity; }
 
  private:
   alignas(64) std::atomic<size_t> head_{0};

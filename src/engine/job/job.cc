@@ -19,7 +19,7 @@ JobOptions WithDefaults(JobOptions options) {
   return options;
 }
 
-// The name under which a keyed stage's input watermark is kept.
+// The name under which a keyed stage's input watermark is kept, and those of a source's splits.
 OperatorId WatermarkIdOf(const std::string& root_name) { return OperatorIdOf(absl::StrCat(root_name, "#watermark")); }
 
 // What user code throws where no element is to blame, as an error of the job.
@@ -29,6 +29,8 @@ auto WithoutExceptions(F f) -> decltype(f()) {
     return f();
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("an exception left a transform: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("an exception that is not a std::exception left a transform");
   }
 }
 
@@ -44,6 +46,8 @@ StatusOr<std::unique_ptr<Job>> Job::Create(model::Pipeline pipeline, JobOptions 
   if (!used.state_dir.empty()) {
     JobLogOptions log_options;
     log_options.job_id = used.name;
+    log_options.rewrite_above_bytes = used.log_rewrite_above_bytes;
+    log_options.segment_bytes = used.log_segment_bytes;
     HB_ASSIGN_OR_RETURN(job->log_, JobLog::Open(used.fs, used.state_dir, std::move(log_options)));
   }
   return job;
@@ -122,6 +126,7 @@ Status Job::MakeStage(int worker_index, int stage_index) {
     HB_ASSIGN_OR_RETURN(std::unique_ptr<Operator> op, MakeOperator(node, stage));
     if (auto* source = dynamic_cast<SourceOperator*>(op.get())) {
       source->SetWake([parker = &worker.parker()] { parker->Unpark(); });
+      source->RecordWatermarksAs(WatermarkIdOf(transform.name));
     }
     stage.AddNode(std::move(op), context, node.upstream, node.upstream_output);
     outputs.push_back(static_cast<int>(transform.outputs.size()));
@@ -167,6 +172,9 @@ Status Job::MakeWorkers() {
   context_.SetOnTimeMoved([this] {
     for (const std::unique_ptr<Worker>& worker : workers_) worker->NoteTimeMoved();
   });
+  context_.SetWakeWorkers([this] {
+    for (const std::unique_ptr<Worker>& worker : workers_) worker->parker().Unpark();
+  });
   MakeChannels();
   for (int w = 0; w < context_.options().workers; ++w) {
     for (size_t s = 0; s < plan_.stages.size(); ++s) HB_RETURN_IF_ERROR(MakeStage(w, static_cast<int>(s)));
@@ -193,7 +201,7 @@ class Job::Recovery final : public ReplayVisitor {
     if (const auto sink = sinks_.find(op); sink != sinks_.end()) return sink->second->RestoreRows(epoch, unit, payload);
     if (const auto stage = watermarks_.find(op); stage != watermarks_.end()) {
       for (const std::unique_ptr<Worker>& worker : job_->workers_) {
-        HB_RETURN_IF_ERROR(worker->stages()[stage->second]->RestoreWatermark(payload));
+        HB_RETURN_IF_ERROR(worker->stages()[stage->second]->RestoreWatermark(unit, payload));
       }
       return absl::OkStatus();
     }
@@ -391,7 +399,7 @@ Status Job::Wait() {
 }
 
 Status Job::Run() {
-  Status status = Start();
+  Status status = WithoutExceptions([this] { return Start(); });
   if (!status.ok()) {
     Fail(status);
     (void)StopAll();

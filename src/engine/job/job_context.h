@@ -23,12 +23,18 @@ class JobContext {
   // Messages that were sent between workers and not yet dealt with, and buffers not yet sent. Zero, with every source
   // but the asking one out of data, is quiescence: nothing will happen unless a source speaks or time passes.
   void BeginWork() { under_way_.fetch_add(1, std::memory_order_acq_rel); }
-  void EndWork() { under_way_.fetch_sub(1, std::memory_order_acq_rel); }
+  void EndWork() {
+    if (under_way_.fetch_sub(1, std::memory_order_acq_rel) == 1 && quiescence_is_awaited_) wake_workers_();
+  }
   bool quiescent() const { return under_way_.load(std::memory_order_acquire) == 0; }
 
   // Processing time was moved by hand (TestStream): every worker looks at its timers before the job is quiescent again.
   void NoteTimeMoved() { on_time_moved_(); }
   void SetOnTimeMoved(std::function<void()> f) { on_time_moved_ = std::move(f); }
+
+  // Some source is polled only at quiescence: whoever waits for it is woken. Before the workers start.
+  void AwaitQuiescence() { quiescence_is_awaited_ = true; }
+  void SetWakeWorkers(std::function<void()> f) { wake_workers_ = std::move(f); }
 
   // Something happened that is worth an epoch.
   void NoteActivity() {
@@ -37,10 +43,16 @@ class JobContext {
   bool TakeActivity() { return active_.exchange(false, std::memory_order_acq_rel); }
   bool active() const { return active_.load(std::memory_order_acquire); }
 
-  // The bytes that sinks hold and have not delivered.
-  std::atomic<size_t> undelivered_bytes{0};
+  // The bytes that sinks hold and have not delivered. Sources wait while they are above the limit.
+  void AddUndelivered(size_t bytes) { undelivered_bytes_.fetch_add(bytes, std::memory_order_seq_cst); }
+  void TakeUndelivered(size_t bytes) {
+    const size_t before = undelivered_bytes_.fetch_sub(bytes, std::memory_order_seq_cst);
+    const size_t limit = options_.undelivered_limit_bytes;
+    if (before >= limit && before - bytes < limit && wake_workers_) wake_workers_();
+  }
+  size_t undelivered_bytes() const { return undelivered_bytes_.load(std::memory_order_relaxed); }
   bool sinks_have_room() const {
-    return undelivered_bytes.load(std::memory_order_relaxed) < options_.undelivered_limit_bytes;
+    return undelivered_bytes_.load(std::memory_order_seq_cst) < options_.undelivered_limit_bytes;
   }
 
   // The thread that starts and seals epochs; woken when there is something for it.
@@ -49,6 +61,9 @@ class JobContext {
  private:
   const JobOptions options_;
   std::function<void()> on_time_moved_;
+  std::function<void()> wake_workers_;
+  bool quiescence_is_awaited_ = false;
+  std::atomic<size_t> undelivered_bytes_{0};
   alignas(64) std::atomic<int64_t> under_way_{0};
   alignas(64) std::atomic<bool> active_{false};
 };

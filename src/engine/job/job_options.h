@@ -30,6 +30,10 @@ struct JobOptions {
   // Bytes that sinks may hold sealed but undelivered before sources wait.
   size_t undelivered_limit_bytes = 256 << 20;
 
+  // The job's log is kept near the greater of this and twice what of it is alive, in segments of about `log_segment_bytes`.
+  uint64_t log_rewrite_above_bytes = 256 << 20;
+  uint64_t log_segment_bytes = 32 << 20;
+
   // Failed elements are tried again this many times before they count as failed.
   int attempts = 3;
 

@@ -52,7 +52,7 @@ JobSnapshot Job::Snapshot() const {
   snapshot.workers = options.workers;
   snapshot.exactly_once = options.mode == ProcessingMode::kExactlyOnce;
   snapshot.started_at_us = started_at_us_;
-  snapshot.undelivered_bytes = static_cast<int64_t>(context_.undelivered_bytes.load(std::memory_order_relaxed));
+  snapshot.undelivered_bytes = static_cast<int64_t>(context_.undelivered_bytes());
   if (log_ != nullptr) snapshot.log_bytes = log_->size_bytes();
   {
     MutexLock lock(&mutex_);
@@ -72,7 +72,11 @@ JobSnapshot Job::Snapshot() const {
         step.inputs.push_back(pipeline_.transform(pipeline_.collection(input).producer).name);
       }
       if (!started) continue;
-      for (size_t w = 0; w < workers_.size(); ++w) Accumulate(*workers_[w]->stages()[s]->nodes()[n], w == 0, &step);
+      for (size_t w = 0; w < workers_.size(); ++w) {
+        // A job that failed at its start may not have them all.
+        if (s >= workers_[w]->stages().size() || n >= workers_[w]->stages()[s]->nodes().size()) continue;
+        Accumulate(*workers_[w]->stages()[s]->nodes()[n], w == 0, &step);
+      }
       if (const auto sink = deliveries_.find(node.transform); sink != deliveries_.end()) {
         step.rows_delivered = sink->second->rows_delivered();
       }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,18 @@ namespace {
 
 constexpr auto kFirstBackoff = std::chrono::milliseconds(20);
 constexpr auto kLongestBackoff = std::chrono::seconds(5);
+
+// What a writer, or a library below it, throws is an error of the job.
+template <typename F>
+Status Guarded(F f) {
+  try {
+    return f();
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("an exception left the writer: ", error.what()));
+  } catch (...) {
+    return absl::InternalError("an exception that is not a std::exception left the writer");
+  }
+}
 
 }  // namespace
 
@@ -27,6 +40,8 @@ Status SinkDelivery::WriteNote(bool sync) {
   std::string note;
   {
     MutexLock lock(&mutex_);
+    for (std::string& encoded : given_answers_) kept_answers_.push_back({next_answer_++, std::move(encoded)});
+    given_answers_.clear();
     PutVarint(&note, last_.first);
     PutVarint(&note, last_.second);
     PutVarint(&note, next_answer_);
@@ -37,7 +52,9 @@ Status SinkDelivery::WriteNote(bool sync) {
     }
   }
   PutBytes(&note, state_);
-  return append_note_(note, sync);
+  HB_RETURN_IF_ERROR(append_note_(note, sync));
+  PublishAnswers();
+  return absl::OkStatus();
 }
 
 Status SinkDelivery::RestoreNote(std::string_view note) {
@@ -61,7 +78,7 @@ Status SinkDelivery::RestoreRows(EpochId epoch, uint32_t shard, std::string_view
   MutexLock lock(&mutex_);
   std::vector<Part>& parts = parts_[{epoch, shard}];
   parts.push_back({static_cast<int>(parts.size()), std::string(framed_rows)});
-  job_->undelivered_bytes += framed_rows.size();
+  job_->AddUndelivered(framed_rows.size());
   deliverable_through_ = std::max(deliverable_through_, epoch);
   return absl::OkStatus();
 }
@@ -73,10 +90,11 @@ Status SinkDelivery::Start(AppendNote append_note, std::function<void(Status)> o
     // What the last note says is confirmed came before the crash; the rest is delivered again.
     MutexLock lock(&mutex_);
     while (!parts_.empty() && parts_.begin()->first <= last_) {
-      for (const Part& part : parts_.begin()->second) job_->undelivered_bytes -= part.framed_rows.size();
+      for (const Part& part : parts_.begin()->second) job_->TakeUndelivered(part.framed_rows.size());
       parts_.erase(parts_.begin());
     }
     answers_ = kept_answers_;
+    published_answers_ = next_answer_ - 1;
     UpdateDelivered();
   }
   HB_RETURN_IF_ERROR(Annotate(writer_->Open(this, state_), absl::StrCat("opening sink '", name_, "'")));
@@ -94,7 +112,7 @@ void SinkDelivery::Stop() {
 }
 
 void SinkDelivery::Stage(EpochId epoch, uint32_t shard, int worker, std::string framed_rows) {
-  job_->undelivered_bytes += framed_rows.size();
+  job_->AddUndelivered(framed_rows.size());
   MutexLock lock(&mutex_);
   std::vector<Part>& parts = parts_[{epoch, shard}];
   // Replay sees the workers' records in this order, so the live order must be the same.
@@ -160,7 +178,10 @@ Status SinkDelivery::Deliver(const std::pair<EpochId, uint32_t>& key, const std:
     while (!in.done()) rows.push_back(in.Bytes());
     if (!in.ok()) return absl::DataLossError(absl::StrCat("the log holds malformed rows of sink '", name_, "'"));
   }
-  HB_RETURN_IF_ERROR(writer_->Deliver({key.first, key.second, rows}));
+  if (Status status = Guarded([&] { return writer_->Deliver({key.first, key.second, rows}); }); !status.ok()) {
+    given_answers_.clear();  // the delivery comes again, and they with it
+    return status;
+  }
   {
     MutexLock lock(&mutex_);
     last_ = key;
@@ -168,7 +189,7 @@ Status SinkDelivery::Deliver(const std::pair<EpochId, uint32_t>& key, const std:
     UpdateDelivered();
   }
   rows_delivered_.fetch_add(static_cast<int64_t>(rows.size()), std::memory_order_relaxed);
-  job_->undelivered_bytes -= bytes;
+  job_->TakeUndelivered(bytes);
   job_->NoteActivity();
   job_->coordinator.Unpark();
   // Not synced: a confirmation that a crash forgets is found out again, since a delivery is idempotent.
@@ -190,7 +211,8 @@ StatusOr<bool> SinkDelivery::Step() {
     return true;
   }
   if (ReadyToFinish()) {
-    HB_RETURN_IF_ERROR(Annotate(writer_->Finish(), absl::StrCat("finishing sink '", name_, "'")));
+    HB_RETURN_IF_ERROR(Annotate(Guarded([this] { return writer_->Finish(); }), absl::StrCat("finishing sink '", name_, "'")));
+    HB_RETURN_IF_ERROR(WriteNote(false));  // answers may have come of it
     done_.store(true, std::memory_order_release);
     std::function<void()> wake;
     {
@@ -249,13 +271,18 @@ Status SinkDelivery::Save(std::string_view state) {
   return WriteNote(true);
 }
 
-void SinkDelivery::Answer(std::string encoded) {
+void SinkDelivery::Answer(std::string encoded) { given_answers_.push_back(std::move(encoded)); }
+
+// Only what is in the log ahead of any epoch that can consume it.
+void SinkDelivery::PublishAnswers() {
   std::function<void()> wake;
   {
     MutexLock lock(&mutex_);
-    kept_answers_.push_back({next_answer_, encoded});
-    answers_.push_back({next_answer_, std::move(encoded)});
-    ++next_answer_;
+    if (published_answers_ + 1 == next_answer_) return;
+    for (const Answered& answer : kept_answers_) {
+      if (answer.number > published_answers_) answers_.push_back(answer);
+    }
+    published_answers_ = next_answer_ - 1;
     wake = answers_wake_;
   }
   if (wake) wake();

@@ -79,6 +79,7 @@ class SinkDelivery final : private SinkJournal {
   using Parts = std::map<std::pair<EpochId, uint32_t>, std::vector<Part>>;
 
   Status Save(std::string_view state) override;
+  void Remember(std::string_view state) override { state_.assign(state); }
   void Answer(std::string encoded) override;
 
   void Run();
@@ -87,6 +88,7 @@ class SinkDelivery final : private SinkJournal {
   bool TakeReady(std::pair<EpochId, uint32_t>* key, std::vector<Part>* parts);
   Status Deliver(const std::pair<EpochId, uint32_t>& key, const std::vector<Part>& parts);
   Status WriteNote(bool sync);
+  void PublishAnswers();
   void UpdateDelivered() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ReadyToFinish();
 
@@ -103,14 +105,16 @@ class SinkDelivery final : private SinkJournal {
   int workers_finished_ ABSL_GUARDED_BY(mutex_) = 0;
   EpochId finish_after_ ABSL_GUARDED_BY(mutex_) = 0;  // the epoch that must be sealed before Finish
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<Answered> answers_ ABSL_GUARDED_BY(mutex_);   // given, not yet taken by the reader
+  std::deque<Answered> answers_ ABSL_GUARDED_BY(mutex_);   // published, not yet taken by the reader
   std::deque<Answered> kept_answers_ ABSL_GUARDED_BY(mutex_);  // not yet consumed by a sealed epoch
   uint64_t next_answer_ ABSL_GUARDED_BY(mutex_) = 1;
+  uint64_t published_answers_ ABSL_GUARDED_BY(mutex_) = 0;  // the newest that the reader may see
   std::function<void()> answers_wake_ ABSL_GUARDED_BY(mutex_);
   EpochId delivering_ ABSL_GUARDED_BY(mutex_) = 0;  // the epoch of the delivery under way; 0 when there is none
   std::pair<EpochId, uint32_t> last_ ABSL_GUARDED_BY(mutex_){0, 0};  // the newest delivery that is confirmed
 
   std::string state_;  // delivery thread: what the writer saved last
+  std::vector<std::string> given_answers_;  // delivery thread: since the last note; they go with a delivery that fails
   std::atomic<EpochId> delivered_epoch_{0};
   std::atomic<bool> done_{false};
   std::atomic<int64_t> rows_delivered_{0};

@@ -75,6 +75,8 @@ class SinkOperator final : public Operator {
       return encoder_->Encode(batch.values[i], batch.timestamps[i], batch.windows[i], batch.panes[i], &row_);
     } catch (const std::exception& error) {
       return absl::InvalidArgumentError(error.what());
+    } catch (...) {
+      return absl::InvalidArgumentError("an exception that is not a std::exception");
     }
   }
 

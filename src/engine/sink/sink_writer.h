@@ -19,6 +19,9 @@ class SinkJournal {
   // `state` replaces what was saved before. Durable when it returns: call it before acting on a decision (an offset, a
   // stream chosen, rows left out). Answers given since the last Save become durable with it.
   virtual Status Save(std::string_view state) = 0;
+  // The same, but durable no later than the next Save, and perhaps not before a crash: for what the next delivery finds out
+  // again, such as how far a file has been written.
+  virtual void Remember(std::string_view state) = 0;
   // An element for the sink's answers PCollection (a refused row, a finished file), encoded with its coder.
   virtual void Answer(std::string encoded) = 0;
 };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "model/coder.h"
 
 namespace hornbeam::engine {
 
@@ -16,6 +17,7 @@ Status SourceOperator::Open(const OperatorContext& context, int outputs) {
     HB_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, new_reader_(number));
     ReaderContext reader_context{context.job, context.name, number, [this] { wake_(); }};
     HB_RETURN_IF_ERROR(Annotate(reader->Open(reader_context), absl::StrCat("opening '", context.name, "'")));
+    if (reader->waits_for_quiescence()) context.job->AwaitQuiescence();
     Split split;
     split.number = number;
     split.reader = std::move(reader);
@@ -27,7 +29,7 @@ Status SourceOperator::Open(const OperatorContext& context, int outputs) {
 Status SourceOperator::Start() {
   for (Split& split : owned_) {
     HB_RETURN_IF_ERROR(Annotate(split.reader->Start(), absl::StrCat("starting '", context().name, "'")));
-    SetCounted(split, true);
+    SetCounted(split, !split.finished);
   }
   return absl::OkStatus();
 }
@@ -100,8 +102,40 @@ Status SourceOperator::OnMarker(EpochId epoch, EpochRecords* records) {
   for (Split& split : owned_) {
     ReaderRecords reader_records(records, context().id, split.number);
     HB_RETURN_IF_ERROR(split.reader->OnMarker(epoch, &reader_records));
+    if (split.watermark > split.recorded_watermark) RecordWatermark(split, records);
   }
   return absl::OkStatus();
+}
+
+void SourceOperator::RecordWatermark(Split& split, EpochRecords* records) {
+  split.recorded_watermark = split.watermark;
+  model::Coder<model::EventTime>::Encode(split.watermark, records->Begin(watermark_id_, split.number, true));
+  records->End();
+}
+
+void SourceOperator::RewriteWatermark(UnitKey unit, EpochRecords* records) {
+  if (unit.op != watermark_id_) return;
+  if (Split* const split = Find(unit.unit)) RecordWatermark(*split, records);
+}
+
+// So that what a split puts out is late after a restart if it was before.
+Status SourceOperator::RestoreWatermark(uint32_t number, std::string_view payload) {
+  Split* const split = Find(number);
+  if (split == nullptr) return NoSuchSplit(number);
+  ByteReader in(payload);
+  if (!model::Coder<model::EventTime>::Decode(in, &split->watermark)) {
+    return absl::DataLossError(absl::StrCat("the log holds a malformed watermark of '", context().name, "'"));
+  }
+  split->recorded_watermark = split->watermark;
+  split->finished = split->watermark >= model::EventTime::Max();
+  return absl::OkStatus();
+}
+
+Status SourceOperator::NoSuchSplit(uint32_t number) const {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the state directory holds a position in part ", number, " of '", context().name,
+                   "', which has fewer parts now: start the job with as many workers and inputs as before, or with a new "
+                   "state directory"));
 }
 
 SourceOperator::Split* SourceOperator::Find(uint32_t number) {
@@ -111,7 +145,7 @@ SourceOperator::Split* SourceOperator::Find(uint32_t number) {
 
 Status SourceOperator::Restore(uint32_t unit, bool replaces, std::string_view payload) {
   Split* const split = Find(unit);
-  if (split == nullptr) return absl::DataLossError(absl::StrCat("'", context().name, "' no longer has a split ", unit));
+  if (split == nullptr) return NoSuchSplit(unit);
   return split->reader->Restore(replaces, payload);
 }
 

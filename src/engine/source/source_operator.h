@@ -20,6 +20,10 @@ class SourceOperator final : public Operator {
   ~SourceOperator() override;
 
   Status Open(const OperatorContext& context, int outputs) override;
+  // Under what id the watermark of each split is kept, beside what the readers record themselves.
+  void RecordWatermarksAs(OperatorId id) { watermark_id_ = id; }
+  Status RestoreWatermark(uint32_t split, std::string_view payload);
+  void RewriteWatermark(UnitKey unit, EpochRecords* records);  // where it is one of these
   // Called from any thread whenever a reader may have something.
   void SetWake(std::function<void()> wake) { wake_ = std::move(wake); }
   Status Start();
@@ -44,14 +48,18 @@ class SourceOperator final : public Operator {
     uint32_t number = 0;
     std::unique_ptr<Reader> reader;
     model::EventTime watermark = model::EventTime::Min();
+    model::EventTime recorded_watermark = model::EventTime::Min();
     bool finished = false;
     bool counted = false;  // as work under way: it may have more to give
   };
   void SetCounted(Split& split, bool counted);
   Split* Find(uint32_t number);
+  Status NoSuchSplit(uint32_t number) const;
+  void RecordWatermark(Split& split, EpochRecords* records);
 
   const uint32_t splits_;
   const NewReader new_reader_;
+  OperatorId watermark_id_{};
   std::function<void()> wake_;
   std::vector<Split> owned_;
   size_t next_ = 0;

@@ -9,7 +9,8 @@
 
 namespace hornbeam::engine {
 
-// Park by one thread, Unpark by any. Unpark costs one load while the thread is awake and has been told already.
+// Park by one thread, Unpark by any. What a thread did before its Unpark is seen by the other after the Park that this ends: all
+// changes of notified_ are read-modify-writes, so that none is overlooked in a store buffer.
 class Parker {
  public:
   void Park(std::chrono::microseconds at_most) {
@@ -20,12 +21,11 @@ class Parker {
       condition_.WaitFor(&mutex_, at_most);
       parked_ = false;
     }
-    notified_.store(false, std::memory_order_seq_cst);
+    notified_.exchange(false, std::memory_order_seq_cst);
   }
 
   void Unpark() {
-    if (notified_.load(std::memory_order_seq_cst)) return;
-    notified_.store(true, std::memory_order_seq_cst);
+    if (notified_.exchange(true, std::memory_order_seq_cst)) return;
     MutexLock lock(&mutex_);
     if (parked_) condition_.Signal();
   }

@@ -76,9 +76,9 @@ StatusOr<bool> Stage::RunOnce() {
     next_input_ = (next_input_ + 1) % inputs_.size();
     Input& input = inputs_[at];
     if (input.at_marker) continue;
-    const bool was_full = input.channel->full();
+    bool was_full = false;
     Message message;
-    if (!input.channel->TryPop(&message)) continue;
+    if (!input.channel->TryPop(&message, &was_full)) continue;
     if (was_full) input.sender->Unpark();
     const bool counted = message.is_work();
     const Status status = Handle(at, std::move(message));
@@ -138,15 +138,33 @@ Status Stage::PassMarker(EpochId epoch, EpochRecords* records) {
   if (const model::EventTime input{nodes_[0]->input_watermark_us.load(std::memory_order_relaxed)};
       watermark_id_ && input > recorded_watermark_) {
     recorded_watermark_ = input;
-    model::Coder<model::EventTime>::Encode(input, records->Begin(*watermark_id_, 0, true));
-    records->End();
+    RecordWatermark(records);
   }
   for (Input& input : inputs_) input.at_marker = false;
   inputs_at_marker_ = 0;
   return absl::OkStatus();
 }
 
-Status Stage::RestoreWatermark(std::string_view payload) {
+void Stage::RecordWatermark(EpochRecords* records) const {
+  model::Coder<model::EventTime>::Encode(recorded_watermark_, records->Begin(*watermark_id_, 0, true));
+  records->End();
+}
+
+Status Stage::Rewrite(UnitKey unit, EpochRecords* records) {
+  if (watermark_id_ && unit.op == *watermark_id_) RecordWatermark(records);
+  for (const std::unique_ptr<Node>& node : nodes_) {
+    if (node->context.id == unit.op && node->context.Owns(unit.unit)) {
+      HB_RETURN_IF_ERROR(node->op->Rewrite(unit.unit, records));
+    }
+  }
+  if (source_ != nullptr) source_->RewriteWatermark(unit, records);
+  return absl::OkStatus();
+}
+
+Status Stage::RestoreWatermark(uint32_t unit, std::string_view payload) {
+  if (source_ != nullptr) {
+    return source_->context().Owns(unit) ? source_->RestoreWatermark(unit, payload) : absl::OkStatus();
+  }
   ByteReader in(payload);
   if (!model::Coder<model::EventTime>::Decode(in, &restored_watermark_)) {
     return absl::DataLossError(absl::StrCat("the log holds a malformed watermark of '", nodes_[0]->context.name, "'"));
@@ -158,7 +176,8 @@ Status Stage::RestoreWatermark(std::string_view payload) {
 Status Stage::Start() {
   if (source_ != nullptr) {
     HB_RETURN_IF_ERROR(source_->Start());
-    if (source_->finished()) return AdvanceWatermark(model::EventTime::Max());  // no split is this worker's
+    source_watermark_ = source_->watermark();  // Max() where no split is this worker's
+    if (source_watermark_ > model::EventTime::Min()) return AdvanceWatermark(source_watermark_);
     return absl::OkStatus();
   }
   if (restored_watermark_ > model::EventTime::Min()) return AdvanceWatermark(restored_watermark_);

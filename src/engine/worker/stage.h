@@ -51,8 +51,11 @@ class Stage {
   Status OnProcessingTime(model::ProcessingTime now);
   model::ProcessingTime NextProcessingTime() const;
 
-  // What the last run had sealed as this stage's input watermark: it resumes there.
-  Status RestoreWatermark(std::string_view payload);
+  // Between PassMarker and whatever comes next: writes the whole state of the unit once more, where it is this stage's.
+  Status Rewrite(UnitKey unit, EpochRecords* records);
+
+  // What the last run had sealed as this stage's input watermark (unit 0), or as that of a source's split: it resumes there.
+  Status RestoreWatermark(uint32_t unit, std::string_view payload);
   // Before the first RunOnce.
   Status Start();
   // The worker that records the input watermark with each epoch, for all workers: where every input comes by key it is
@@ -84,6 +87,7 @@ class Stage {
   Status Handle(size_t input, Message message);
   Status AfterBatch();
   Status AdvanceWatermark(model::EventTime root_input);
+  void RecordWatermark(EpochRecords* records) const;
 
   JobContext* const job_;
   std::vector<std::unique_ptr<Node>> nodes_;

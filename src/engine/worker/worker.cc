@@ -82,13 +82,7 @@ StatusOr<bool> Worker::InjectMarker() {
 
 Status Worker::PassMarker(Stage& stage) {
   HB_RETURN_IF_ERROR(stage.PassMarker(epoch_, &records_));
-  for (const UnitKey& key : rewrite_) {
-    for (const std::unique_ptr<Stage::Node>& node : stage.nodes()) {
-      if (node->context.id == key.op && node->context.Owns(key.unit)) {
-        HB_RETURN_IF_ERROR(node->op->Rewrite(key.unit, &records_));
-      }
-    }
-  }
+  for (const UnitKey& unit : rewrite_) HB_RETURN_IF_ERROR(stage.Rewrite(unit, &records_));
   if (--stages_to_pass_ > 0) return absl::OkStatus();
   const bool finished = std::all_of(stages_.begin(), stages_.end(),
                                     [](const std::unique_ptr<Stage>& s) { return s->finished(); });
