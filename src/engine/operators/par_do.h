@@ -6,6 +6,7 @@
 #define HORNBEAM_ENGINE_OPERATORS_PAR_DO_H_
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -137,12 +139,16 @@ class ParDoOperator final : public Operator {
   }
 
   Status OnMarker(EpochId epoch, EpochRecords* records) override {
+    // What workers that there are no longer had parked is written here from now on.
+    for (const uint32_t unit : adopted_units_) records->Add(context().id, unit, true, {});
+    adopted_units_.clear();
     if (!parked_changed_) return absl::OkStatus();
     parked_changed_ = false;
     return Rewrite(static_cast<uint32_t>(context().worker), records);
   }
 
   Status Rewrite(uint32_t unit, EpochRecords* records) override {
+    if (static_cast<int>(unit) != context().worker) return absl::OkStatus();  // ended by OnMarker
     if constexpr (kCanPark) {
       std::string* const out = records->Begin(context().id, unit, true);
       for (const auto& [id, parked] : parked_) {
@@ -151,6 +157,10 @@ class ParDoOperator final : public Operator {
         const model::Window& window = parked.batch->windows[0];
         PutSigned(out, window.start.us);
         PutSigned(out, window.end.us);
+        const model::PaneInfo& pane = parked.batch->panes[0];
+        out->push_back(static_cast<char>(static_cast<int>(pane.timing) | (pane.is_first ? 4 : 0) | (pane.is_last ? 8 : 0)));
+        PutSigned(out, pane.index);
+        PutSigned(out, pane.on_time_index);
         PutVarint(out, static_cast<uint64_t>(parked.attempts));
         PutBytes(out, parked.error);
       }
@@ -161,10 +171,12 @@ class ParDoOperator final : public Operator {
 
   Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
     if constexpr (kCanPark) {
-      for (auto at = parked_.begin(); at != parked_.end();) at = at->second.unit == unit ? parked_.erase(at) : std::next(at);
       ByteReader in(payload);
-      while (in.ok() && !in.done()) HB_RETURN_IF_ERROR(RestoreParked(unit, in));
-      parked_changed_ = static_cast<int>(unit) != context().worker;  // another worker's then: it is written here from now on
+      while (in.ok() && !in.done()) HB_RETURN_IF_ERROR(RestoreParked(in));
+      if (static_cast<int>(unit) != context().worker) {
+        adopted_units_.push_back(unit);
+        parked_changed_ = true;
+      }
       return in.ok() ? absl::OkStatus() : absl::DataLossError("the log holds malformed parked elements");
     }
     return Operator::Restore(unit, replaces, payload);
@@ -175,7 +187,6 @@ class ParDoOperator final : public Operator {
     std::unique_ptr<TypedBatch<In>> batch;  // of one element
     int64_t attempts = 0;
     std::string error;
-    uint32_t unit = 0;
     Hold hold;
   };
 
@@ -281,15 +292,15 @@ class ParDoOperator final : public Operator {
     if constexpr (kCanPark) {
       auto one = std::make_unique<TypedBatch<In>>();
       one->Append(batch.values[i], batch.timestamps[i], batch.windows[i], batch.panes[i]);
-      AddParked(std::move(one), attempts, std::move(error), static_cast<uint32_t>(context().worker));
+      AddParked(std::move(one), attempts, std::move(error));
       parked_changed_ = true;
     }
   }
 
-  void AddParked(std::unique_ptr<TypedBatch<In>> one, int64_t attempts, std::string error, uint32_t unit) {
+  void AddParked(std::unique_ptr<TypedBatch<In>> one, int64_t attempts, std::string error) {
     const uint64_t id = next_parked_++;
     Hold hold = holds_.HoldAt(one->timestamps[0]);
-    parked_.insert({id, Parked{std::move(one), attempts, std::move(error), unit, std::move(hold)}});
+    parked_.insert({id, Parked{std::move(one), attempts, std::move(error), std::move(hold)}});
     Schedule(id, attempts);
   }
 
@@ -319,7 +330,7 @@ class ParDoOperator final : public Operator {
     return absl::OkStatus();
   }
 
-  Status RestoreParked(uint32_t unit, ByteReader& in) {
+  Status RestoreParked(ByteReader& in) {
     auto one = std::make_unique<TypedBatch<In>>();
     In element;
     model::EventTime timestamp;
@@ -329,10 +340,17 @@ class ParDoOperator final : public Operator {
     }
     window.start.us = in.Signed();
     window.end.us = in.Signed();
+    model::PaneInfo pane;
+    const uint8_t flags = in.Byte();
+    pane.timing = static_cast<model::PaneTiming>(flags & 3);
+    pane.is_first = (flags & 4) != 0;
+    pane.is_last = (flags & 8) != 0;
+    pane.index = in.Signed();
+    pane.on_time_index = in.Signed();
     const int64_t attempts = static_cast<int64_t>(in.Varint());
     std::string error(in.Bytes());
-    one->Append(std::move(element), timestamp, window, model::PaneInfo::NoFiring());
-    AddParked(std::move(one), attempts, std::move(error), unit);
+    one->Append(std::move(element), timestamp, window, pane);
+    AddParked(std::move(one), attempts, std::move(error));
     return absl::OkStatus();
   }
 
@@ -346,6 +364,7 @@ class ParDoOperator final : public Operator {
   std::multimap<model::ProcessingTime, uint64_t> retries_;
   uint64_t next_parked_ = 1;
   bool parked_changed_ = false;
+  std::vector<uint32_t> adopted_units_;  // restored here, and not this worker's own
 };
 
 }  // namespace hornbeam::engine
