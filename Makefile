@@ -1,21 +1,77 @@
-# The front door: `make`, `make run`, `make test`. Each installs what is missing, fetches, builds, and goes on.
-# `make help` lists the rest.
+# The front door: `make`, `make run`, `make test`. Each installs what is missing, fetches, builds, and goes on; a second call
+# does nothing that is done. `make help` lists the rest.
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: all deps build run test help
+.PHONY: all help deps build run test-deps test asan tsan clang bench crash format clean
 all: build
 
 help:
 	@sed -n 's/^## //p' Makefile
 
 ## make            build build/release/hornbeam and everything beside it
-## make run        run the demo: a year of flights through Pub/Sub, a pipeline and BigQuery
-## make test       build, then run every test that is not a soak
+## make run        the demo: a year of flights through Pub/Sub, a pipeline and BigQuery
+## make test       build, then run every test but the long ones
+## make asan       build with AddressSanitizer and UBSan, then run the unit tests
+## make tsan       the same with ThreadSanitizer
+## make clang      build with clang and its thread-safety analysis
+## make bench INPUT=FILE   benchmarks/orders beside the bare loop, on a file of events
+## make crash      the long crash tests: kill everything at random moments, then count
+## make format     clang-format on all of our C++
+## make clean      remove the builds, but not what was fetched
+
 deps:
 	@tools/bootstrap
 	@tools/fetch_deps
 
+test-deps:
+	@tools/bootstrap tools/packages-test.txt
+	@tools/fetch_deps
+
+# $(call configure,PRESET): once; from then on ninja itself knows when to configure again.
+configure = @[ -f build/$(1)/build.ninja ] || { echo "hornbeam: configuring build/$(1)"; \
+  cmake --preset $(1) >build/$(1).log 2>&1 || { cat build/$(1).log; exit 1; }; }
+
+# $(call compile,PRESET): with ninja's own progress the first time, quietly when there is little or nothing to do.
+compile = @if [ -f build/$(1)/.built ]; then ninja -C build/$(1) -j $(JOBS) --quiet; \
+  else ninja -C build/$(1) -j $(JOBS) && touch build/$(1)/.built; fi
+
 build: deps
-	@cmake --preset release -G Ninja >$(or $(TMPDIR),/tmp)/hornbeam-configure.log 2>&1 || { cat $(or $(TMPDIR),/tmp)/hornbeam-configure.log; exit 1; }
-	@cmake --build --preset release -j $(JOBS)
+	$(call configure,release)
+	$(call compile,release)
+
+run: build
+	@$(BUILD)/hornbeam demo
+
+test: test-deps build
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS) -LE 'crash|soak'
+
+asan: test-deps
+	$(call configure,asan)
+	$(call compile,asan)
+	@ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L unit
+
+tsan: test-deps
+	$(call configure,tsan)
+	$(call compile,tsan)
+	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L unit
+
+clang: deps
+	@command -v clang++ >/dev/null || { echo "hornbeam: clang is not installed: apt-get install clang" >&2; exit 1; }
+	$(call configure,clang)
+	$(call compile,clang)
+
+bench: build
+	@[ -n "$(INPUT)" ] || { echo "hornbeam: name the events: make bench INPUT=FILE, one JSON object with id, store, amount, ts a line" >&2; exit 1; }
+	@$(BUILD)/benchmarks/bare_loop --input "$(INPUT)" --json
+	@$(BUILD)/benchmarks/orders --input "$(INPUT)" --workers 2 --json
+
+crash: test-deps build
+	@ctest --test-dir $(BUILD) --output-on-failure -L crash
+
+format:
+	@command -v clang-format >/dev/null || { echo "hornbeam: clang-format is not installed: apt-get install clang-format" >&2; exit 1; }
+	@git ls-files '*.h' '*.cc' | xargs clang-format -i
+
+clean:
+	@rm -rf build/release build/dev build/asan build/tsan build/clang build/fuzz build/*.log

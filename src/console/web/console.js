@@ -1,4 +1,5 @@
 // Asks the console for the jobs once a second and shows the chosen one.
+import { composites, isSource } from "./composites.js";
 import { bytes, compact, duration, number, time } from "./format.js";
 import { Graph } from "./graph.js";
 import { QueryBox } from "./query.js";
@@ -32,7 +33,6 @@ const TERMINAL = new Set(["JOB_STATE_DONE", "JOB_STATE_DRAINED", "JOB_STATE_CANC
 
 const sum = (values) => values.reduce((total, v) => total + v, 0);
 const produced = (step) => sum(step.elements_out);
-const counted = (step) => (step.inputs.length ? step.elements_in : produced(step));
 
 async function get(path) {
   const reply = await fetch(path, { cache: "no-store" });
@@ -89,7 +89,7 @@ function showJobs(jobs) {
 
 // Elements per second of each step over the last few seconds.
 function ratesOf(job) {
-  const now = { at_ms: performance.now(), counts: new Map(job.steps.map((step) => [step.name, counted(step)])) };
+  const now = { at_ms: performance.now(), counts: new Map(composites(job.steps).map((step) => [step.name, step.elements_in])) };
   samples.push(now);
   while (samples.length > 2 && now.at_ms - samples[0].at_ms > RATE_WINDOW_MS) samples.shift();
   const first = samples[0];
@@ -111,10 +111,10 @@ function drawSpark() {
 }
 
 function showTiles(job, rates, now_us) {
-  const sources = job.steps.filter((step) => !step.inputs.length);
+  const sources = job.steps.filter(isSource);
   const sinks = job.steps.filter((step) => step.rows_delivered >= 0);
   const ended = TERMINAL.has(job.state);
-  const rate = ended ? 0 : sum(sources.map((step) => rates.get(step.name) ?? 0));
+  const rate = ended ? 0 : sum(sources.map((step) => rates.get(step.name.split("/")[0]) ?? 0));
   $("elements-read").textContent = number(sum(sources.map(produced)));
   $("elapsed").textContent = job.started_at_us
     ? `in ${duration((ended || !job.responding ? job.updated_at_us : now_us) - job.started_at_us)}` : "not started";

@@ -1,10 +1,11 @@
 // Draws the steps of a job as layers from top to bottom. The layout is made anew only when the steps change;
 // between that, update() changes texts.
+import { composites } from "./composites.js";
 import { compact, minute, number, time } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const NODE = { width: 236, height: 62 };
-const GAP = { x: 22, y: 22 };
+const GAP = { x: 22, y: 34 };
 const PASS_WIDTH = 20;  // room for an edge that passes a layer
 const SWEEPS = 8;
 
@@ -144,8 +145,8 @@ function drawStep(slot) {
 
 function badge(right, label, kind) {
   const width = 14 + label.length * 6.3;
-  const group = element("g", { class: `badge ${kind}`, transform: `translate(${right - width} -9)` });
-  group.append(element("rect", { width, height: 19, rx: 9.5 }), element("text", { x: width / 2, y: 13.5 }, label));
+  const group = element("g", { class: `badge ${kind}`, transform: `translate(${right - width} 23)` });
+  group.append(element("rect", { width, height: 17, rx: 8.5 }), element("text", { x: width / 2, y: 12.5 }, label));
   return { group, width };
 }
 
@@ -159,11 +160,12 @@ export class Graph {
 
   // rates: elements per second by step name.
   show(job, rates) {
-    const shape = JSON.stringify([job.id, job.steps.map((step) => [step.name, step.inputs])]);
-    if (shape !== this.shape) this.draw(job.steps);
+    const steps = composites(job.steps);
+    const shape = JSON.stringify([job.id, steps.map((step) => [step.name, step.inputs])]);
+    if (shape !== this.shape) this.draw(steps);
     this.shape = shape;
-    const live = job.state === "JOB_STATE_RUNNING" || job.state === "JOB_STATE_DRAINING";
-    for (const step of job.steps) this.update(step, rates.get(step.name) ?? 0, live);
+    const live = job.responding && (job.state === "JOB_STATE_RUNNING" || job.state === "JOB_STATE_DRAINING");
+    for (const step of steps) this.update(step, rates.get(step.name) ?? 0, live);
     for (const edge of this.edges) edge.line.classList.toggle("flowing", live && (rates.get(edge.from) ?? 0) > 0);
   }
 
@@ -189,31 +191,29 @@ export class Graph {
 
   update(step, rate, live) {
     const parts = this.parts.get(step.name);
-    const out = step.elements_out.reduce((sum, n) => sum + n, 0);
-    const isSource = step.inputs.length === 0;
-    const isSink = step.rows_delivered >= 0;
     const { group } = parts;
     group.dataset.in = step.elements_in;
-    group.dataset.out = out;
+    group.dataset.out = step.isSink ? step.rows_delivered : step.elements_out;
     group.classList.toggle("active", live && rate > 0);
     group.classList.toggle("failing", step.failed > 0);
-    parts.count.textContent = isSource ? `${number(out)} out`
-      : isSink ? `${number(step.elements_in)} in`
-      : `${compact(step.elements_in)} in → ${step.elements_out.map(compact).join(" + ") || "0"} out`;
-    parts.rate.textContent = live ? `${compact(rate)}/s` : "";
-    parts.watermark.textContent = minute(isSource ? step.output_watermark_us : step.input_watermark_us);
-    parts.extra.textContent = isSink ? `${compact(step.rows_delivered)} delivered`
-      : step.backlog.elements >= 0 ? `${compact(step.backlog.elements)} waiting` : "";
-    parts.title.textContent =
-      `${step.name}: ${number(step.elements_in)} in, ${number(out)} out, watermark ${time(step.output_watermark_us)}` +
+    parts.count.textContent = step.isSource ? `${number(step.elements_out)} out`
+      : step.isSink ? `${number(step.elements_in)} in`
+      : `${compact(step.elements_in)} in → ${compact(step.elements_out)} out`;
+    parts.rate.textContent = live ? `${compact(Math.round(rate))}/s` : "";
+    parts.watermark.textContent = minute(step.watermark_us);
+    parts.extra.textContent = step.isSink ? `${compact(step.rows_delivered)} delivered`
+      : step.isSource && step.backlog.elements >= 0 ? `${compact(step.backlog.elements)} waiting` : "";
+    const title = `${step.name}: ${number(step.elements_in)} in, ${number(step.elements_out)} out, watermark ${time(step.watermark_us)}` +
       (step.failed ? `, ${number(step.failed)} failed` : "") +
-      (step.dropped_late ? `, ${number(step.dropped_late)} dropped late` : "");
+      (step.dropped_late ? `, ${number(step.dropped_late)} dropped late` : "") +
+      (step.parts.length > 1 ? `\n${step.parts.join("\n")}` : "");
+    if (parts.title.textContent !== title) parts.title.textContent = title;
     parts.badges.replaceChildren();
-    let edge = NODE.width - 64;
+    let edge = NODE.width - 8;
     if (step.failed > 0) {
       const { group: made, width } = badge(edge, `${compact(step.failed)} failed`, "");
       parts.badges.append(made);
-      edge -= width + 6;
+      edge -= width + 5;
     }
     if (step.dropped_late > 0) parts.badges.append(badge(edge, `${compact(step.dropped_late)} late`, "late").group);
   }
