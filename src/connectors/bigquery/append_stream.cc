@@ -15,7 +15,7 @@ AppendStream::AppendStream(Stub* stub, const std::string& write_stream,
   context_.AddMetadata("x-goog-request-params", absl::StrCat("write_stream=", write_stream));
   call_ = stub->PrepareAsyncAppendRows(&context_, &queue_);
   call_->StartCall(kTag);
-  Wait();  // a failure shows at the first Send
+  broken_ = !Wait();
 }
 
 AppendStream::~AppendStream() {
@@ -57,17 +57,22 @@ grpc::Status AppendStream::End() {
   return end_;
 }
 
-grpc::Status AppendStream::Send(const Request& request) {
-  if (ended_) return end_;
-  if (timed_out_) return End();
+bool AppendStream::Send(const Request& request) {
+  if (broken_) return false;
   call_->Write(request, kTag);
-  return Wait() ? grpc::Status::OK : End();
+  broken_ = !Wait();
+  return !broken_;
 }
 
+// gRPC gives the final status only when every answer before it has been read.
 grpc::Status AppendStream::Receive(Response* response) {
   if (ended_) return end_;
-  call_->Read(response, kTag);
-  return Wait() ? grpc::Status::OK : End();
+  if (!timed_out_) {
+    call_->Read(response, kTag);
+    if (Wait()) return grpc::Status::OK;
+    broken_ = true;
+  }
+  return End();
 }
 
 }  // namespace hornbeam::connectors

@@ -25,8 +25,9 @@ class AppendStream {
   AppendStream(const AppendStream&) = delete;
   AppendStream& operator=(const AppendStream&) = delete;
 
-  // What the call ended with if it did: never OK then.
-  grpc::Status Send(const Request& request);
+  // False when the call is over; Receive then still gives the answers that came, and why it ended.
+  bool Send(const Request& request);
+  // The next answer, or what the call ended with, which is never OK.
   grpc::Status Receive(Response* response);
 
  private:
@@ -39,6 +40,7 @@ class AppendStream {
   grpc::CompletionQueue queue_;
   std::unique_ptr<grpc::ClientAsyncReaderWriter<Request, Response>> call_;
   bool timed_out_ = false;
+  bool broken_ = false;  // nothing more can be sent
   bool ended_ = false;
   grpc::Status end_;
 };

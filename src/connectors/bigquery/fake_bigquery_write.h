@@ -1,5 +1,5 @@
-// BigQuery's Storage Write API in memory for tests, over real gRPC: one table, COMMITTED streams and the
-// default stream, with faults on demand.
+// BigQuery's Storage Write API in memory for tests, over real gRPC: one table, COMMITTED streams
+// and the default stream, with faults on demand.
 #ifndef HORNBEAM_CONNECTORS_BIGQUERY_FAKE_BIGQUERY_WRITE_H_
 #define HORNBEAM_CONNECTORS_BIGQUERY_FAKE_BIGQUERY_WRITE_H_
 
@@ -131,10 +131,9 @@ class FakeBigQueryWrite final : public storage::BigQueryWrite::Service {
     response->set_row_count(static_cast<int64_t>(at->second.rows.size()));
     return grpc::Status::OK;
   }
-  grpc::Status AppendRows(
-      grpc::ServerContext*,
-      grpc::ServerReaderWriter<storage::AppendRowsResponse, storage::AppendRowsRequest>* stream)
-      override {
+  grpc::Status AppendRows(grpc::ServerContext*,
+                          grpc::ServerReaderWriter<storage::AppendRowsResponse,
+                                                   storage::AppendRowsRequest>* stream) override {
     storage::AppendRowsRequest request;
     std::string name;
     while (stream->Read(&request)) {
@@ -182,7 +181,8 @@ class FakeBigQueryWrite final : public storage::BigQueryWrite::Service {
     if (absl::EndsWith(name, "_default")) streams_[name];
     const auto at = streams_.find(name);
     if (at == streams_.end()) {
-      return {grpc::StatusCode::NOT_FOUND, "Stream not found", Detail(storage::StorageError::STREAM_NOT_FOUND)};
+      return {grpc::StatusCode::NOT_FOUND, "Stream not found",
+              Detail(storage::StorageError::STREAM_NOT_FOUND)};
     }
     Stream& stream = at->second;
     const auto size = static_cast<int64_t>(stream.rows.size());

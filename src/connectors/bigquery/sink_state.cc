@@ -23,6 +23,7 @@ bool ShardState::IsRefused(uint64_t row) const {
 
 std::string SinkState::Encode() const {
   std::string out(1, static_cast<char>(kVersion));
+  PutVarint(&out, horizon);
   PutVarint(&out, shards.size());
   for (const auto& [number, shard] : shards) {
     PutVarint(&out, number);
@@ -46,6 +47,7 @@ StatusOr<SinkState> SinkState::Decode(std::string_view text) {
   if (text.empty()) return state;
   ByteReader in(text);
   const bool known = in.Byte() == kVersion;
+  state.horizon = in.Varint();
   for (uint64_t left = in.Varint(); known && left > 0 && in.ok(); --left) {
     ShardState& shard = state.shards[static_cast<uint32_t>(in.Varint())];
     shard.stream.assign(in.Bytes());

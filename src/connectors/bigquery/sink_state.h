@@ -34,6 +34,9 @@ struct ShardState {
 };
 
 struct SinkState {
+  // No row of a later epoch was sent before a greater one was saved: what a crash makes forget
+  // about earlier ones follows from their rows, and what is found of later ones is not ours.
+  engine::EpochId horizon = 0;
   std::map<uint32_t, ShardState> shards;
 
   std::string Encode() const;

@@ -19,6 +19,8 @@ using Kind = AppendVerdict::Kind;
 
 constexpr char kGoogle[] = "bigquerystorage.googleapis.com:443";
 constexpr size_t kRequestsUnderWay = 8;
+// So seldom must a delivery wait for the job's log.
+constexpr engine::EpochId kHorizonEpochs = 64;
 // A row's tag and length in a request.
 constexpr size_t kRowOverhead = 6;
 
@@ -51,6 +53,7 @@ Status StorageWriteSink::Open(engine::SinkJournal* journal, std::string_view sta
   journal_ = journal;
   HB_ASSIGN_OR_RETURN(table_, io::TableName::Parse(options_.write.table));
   HB_ASSIGN_OR_RETURN(state_, SinkState::Decode(state));
+  earlier_horizon_ = state_.horizon;
   endpoint_ =
       ResolveEndpoint(options_.write.grpc_endpoint, "BIGQUERY_STORAGE_GRPC_ENDPOINT", kGoogle);
   HB_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, OpenChannel(endpoint_));
@@ -130,6 +133,8 @@ Status StorageWriteSink::Begin(const engine::Delivery& delivery, ShardState* sha
         "table ", table_.ToString(), ": epoch ", delivery.epoch, " has ", delivery.rows.size(),
         " rows and had ", shard->rows, " when they were sent before; the job's log is damaged"));
   }
+  *again = delivery.epoch <= earlier_horizon_;
+  bool decided = false;  // what does not follow from what is saved
   ShardState next;
   next.stream = shard->stream;
   next.offset = shard->end_offset();
@@ -139,9 +144,16 @@ Status StorageWriteSink::Begin(const engine::Delivery& delivery, ShardState* sha
     // A crash before it is saved leaves an empty stream behind, which expires by itself.
     HB_ASSIGN_OR_RETURN(next.stream, CreateStream());
     next.offset = 0;
+    decided = true;
+  }
+  if (delivery.epoch > state_.horizon) {
+    state_.horizon = delivery.epoch + kHorizonEpochs;
+    decided = true;
   }
   *shard = std::move(next);
-  return Save();
+  if (decided) return Save();
+  journal_->Remember(state_.Encode());
+  return absl::OkStatus();
 }
 
 Status StorageWriteSink::Deliver(const engine::Delivery& delivery) {
@@ -177,8 +189,6 @@ Status StorageWriteSink::WriteAll(Attempt* attempt) {
       attempt->sent = std::max(attempt->sent, attempt->next);
       continue;
     }
-    AppendVerdict verdict;
-    grpc::Status call = grpc::Status::OK;
     std::unique_ptr<AppendStream>& connection = connections_[attempt->delivery.shard];
     bool first = false;
     if (connection == nullptr) {
@@ -187,23 +197,21 @@ Status StorageWriteSink::WriteAll(Attempt* attempt) {
       attempt->sent = attempt->next;
       first = true;
     }
-    while (call.ok() && attempt->sent < attempt->requests.size() &&
+    while (attempt->sent < attempt->requests.size() &&
            attempt->sent - attempt->next < kRequestsUnderWay) {
       const Request& request = attempt->requests[attempt->sent];
       if (attempt->shard->Kept(request.begin, request.end) == 0) break;
       AppendStream::Request message;
       FillRequest(*attempt, request, first, &message);
       first = false;
-      call = connection->Send(message);
       ++attempt->sent;
+      if (!connection->Send(message)) break;
     }
     response.Clear();
-    if (call.ok()) call = connection->Receive(&response);
-    verdict = call.ok() ? JudgeResponse(response) : JudgeCall(call);
-    if (verdict.kind != Kind::kWritten && verdict.kind != Kind::kAlreadyExists) {
-      // Whatever else is under way on it was refused with this one, or will be found there.
-      connection.reset();
-    } else if (!call.ok()) {
+    const grpc::Status call = connection->Receive(&response);
+    const AppendVerdict verdict = call.ok() ? JudgeResponse(response) : JudgeCall(call);
+    // Whatever else is under way was refused with this one, or will be found in its place.
+    if (!call.ok() || (verdict.kind != Kind::kWritten && verdict.kind != Kind::kAlreadyExists)) {
       connection.reset();
     }
     HB_RETURN_IF_ERROR(Act(verdict, response, attempt));
@@ -238,7 +246,7 @@ Status StorageWriteSink::Act(const AppendVerdict& verdict, const AppendStream::R
     case Kind::kWritten: ++attempt->next; return absl::OkStatus();
     case Kind::kAlreadyExists:
       // The stream is this shard's alone, and the request is the same as when it was sent first: it
-      // is there as a whole. What was never sent before cannot be there.
+      // is there as a whole. What cannot have been sent before is not ours.
       if (attempt->again && exactly_once()) {
         ++attempt->next;
         return absl::OkStatus();

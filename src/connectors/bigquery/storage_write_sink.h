@@ -65,7 +65,6 @@ class StorageWriteSink final : public engine::SinkWriter {
   // Makes the decisions of a delivery that was not begun before. True in *again if it was.
   Status Begin(const engine::Delivery& delivery, ShardState* shard, bool* again);
   Status WriteAll(Attempt* attempt);
-  Status SendNext(Attempt* attempt);
   // Acts on one answer.
   Status Act(const AppendVerdict& verdict, const AppendStream::Response& response,
              Attempt* attempt);
@@ -86,6 +85,8 @@ class StorageWriteSink final : public engine::SinkWriter {
   engine::SinkJournal* journal_ = nullptr;
   std::unique_ptr<google::cloud::bigquery::storage::v1::BigQueryWrite::Stub> stub_;
   SinkState state_;
+  // An earlier process may have sent rows of epochs up to this one.
+  engine::EpochId earlier_horizon_ = 0;
   std::map<uint32_t, std::unique_ptr<AppendStream>> connections_;  // by shard
 };
 
