@@ -1,9 +1,11 @@
 // The local BigQuery over loopback, server and client in this one process:
-//   bigquery_bench write --data-dir DIR [--rows N] [--batch N] [--connections N]   Storage Write, COMMITTED streams
-//   bigquery_bench insertall --data-dir DIR [--rows N] [--batch N] [--connections N]
-//   bigquery_bench query --data-dir DIR [--rows N]        group-by through the API and by DuckDB directly
-//   bigquery_bench appender --data-dir DIR [--rows N]     DuckDB's appender alone, for comparison
-// Rows have 6 columns and about 100 bytes of payload. DIR is emptied of an earlier run's database. One JSON line is printed.
+//   bigquery_bench write --data-dir DIR [--rows N] [--batch N] [--connections N]   Storage Write,
+//   COMMITTED streams bigquery_bench insertall --data-dir DIR [--rows N] [--batch N] [--connections
+//   N] bigquery_bench query --data-dir DIR [--rows N]        group-by through the API and by DuckDB
+//   directly bigquery_bench appender --data-dir DIR [--rows N]     DuckDB's appender alone, for
+//   comparison
+// Rows have 6 columns and about 100 bytes of payload. DIR is emptied of an earlier run's database.
+// One JSON line is printed.
 #include <duckdb.h>
 #include <google/protobuf/descriptor.pb.h>
 #include <grpcpp/grpcpp.h>
@@ -55,7 +57,8 @@ long PeakMb() {
 }
 
 // id INT64, store STRING, ts TIMESTAMP, amount FLOAT64, quantity INT64, note STRING of 50 bytes.
-constexpr char kSchema[] = R"({"fields":[{"name":"id","type":"INT64","mode":"REQUIRED"},{"name":"store","type":"STRING"},
+constexpr char kSchema[] =
+    R"({"fields":[{"name":"id","type":"INT64","mode":"REQUIRED"},{"name":"store","type":"STRING"},
   {"name":"ts","type":"TIMESTAMP"},{"name":"amount","type":"FLOAT64"},{"name":"quantity","type":"INT64"},
   {"name":"note","type":"STRING"}]})";
 constexpr char kNote[] = "a note of fifty bytes that no column compresses ..";
@@ -79,8 +82,8 @@ google::protobuf::DescriptorProto Descriptor() {
   google::protobuf::DescriptorProto made;
   made.set_name("Row");
   const std::pair<const char*, FieldDescriptorProto::Type> fields[] = {
-      {"id", FieldDescriptorProto::TYPE_INT64},      {"store", FieldDescriptorProto::TYPE_STRING},
-      {"ts", FieldDescriptorProto::TYPE_INT64},      {"amount", FieldDescriptorProto::TYPE_DOUBLE},
+      {"id", FieldDescriptorProto::TYPE_INT64},       {"store", FieldDescriptorProto::TYPE_STRING},
+      {"ts", FieldDescriptorProto::TYPE_INT64},       {"amount", FieldDescriptorProto::TYPE_DOUBLE},
       {"quantity", FieldDescriptorProto::TYPE_INT64}, {"note", FieldDescriptorProto::TYPE_STRING}};
   int number = 0;
   for (const auto& [name, type] : fields) {
@@ -108,7 +111,8 @@ class Bench {
     service_->RegisterRoutes(&http_);
     if (!http_.Start(0).ok()) Fail("no HTTP server");
     Post("/projects/p/datasets", R"({"datasetReference":{"datasetId":"d"}})");
-    Post("/projects/p/datasets/d/tables", absl::StrCat(R"({"tableReference":{"tableId":"t"},"schema":)", kSchema, "}"));
+    Post("/projects/p/datasets/d/tables",
+         absl::StrCat(R"({"tableReference":{"tableId":"t"},"schema":)", kSchema, "}"));
   }
   ~Bench() {
     http_.Stop();
@@ -119,7 +123,8 @@ class Bench {
     httplib::Client client("127.0.0.1", http_.port());
     client.set_read_timeout(600);
     const auto result = client.Post(path.c_str(), body, "application/json");
-    if (!result || result->status >= 300) Fail(absl::StrCat(path, ": ", result ? result->body : "no answer"));
+    if (!result || result->status >= 300)
+      Fail(absl::StrCat(path, ": ", result ? result->body : "no answer"));
     return json::parse(result->body);
   }
 
@@ -128,28 +133,33 @@ class Bench {
     return std::stoll(answer["rows"][0]["f"][0]["v"].get<std::string>());
   }
 
-  // Each connection appends its share to a stream of its own, with offsets, up to 64 requests ahead of the answers.
+  // Each connection appends its share to a stream of its own, with offsets, up to 64 requests ahead
+  // of the answers.
   double Write() {
-    std::vector<std::vector<storage::AppendRowsRequest>> requests(static_cast<size_t>(flags_.connections));
+    std::vector<std::vector<storage::AppendRowsRequest>> requests(
+        static_cast<size_t>(flags_.connections));
     for (int64_t c = 0; c < flags_.connections; ++c) {
       int64_t offset = 0;
       for (int64_t left = flags_.rows / flags_.connections; left > 0; left -= flags_.batch) {
         auto& request = requests[static_cast<size_t>(c)].emplace_back();
         for (int64_t i = 0; i < std::min(left, flags_.batch); ++i) {
-          request.mutable_proto_rows()->mutable_rows()->add_serialized_rows(ProtoRow(c * flags_.rows + offset + i));
+          request.mutable_proto_rows()->mutable_rows()->add_serialized_rows(
+              ProtoRow(c * flags_.rows + offset + i));
         }
         request.mutable_offset()->set_value(offset);
         offset += std::min(left, flags_.batch);
       }
-      *requests[static_cast<size_t>(c)][0].mutable_proto_rows()->mutable_writer_schema()->mutable_proto_descriptor() =
-          Descriptor();
+      *requests[static_cast<size_t>(c)][0]
+           .mutable_proto_rows()
+           ->mutable_writer_schema()
+           ->mutable_proto_descriptor() = Descriptor();
     }
     const double start = Seconds();
     std::vector<std::thread> threads;
     for (auto& own : requests) {
       threads.emplace_back([&] {
-        auto stub = storage::BigQueryWrite::NewStub(
-            grpc::CreateChannel(absl::StrCat("127.0.0.1:", grpc_port_), grpc::InsecureChannelCredentials()));
+        auto stub = storage::BigQueryWrite::NewStub(grpc::CreateChannel(
+            absl::StrCat("127.0.0.1:", grpc_port_), grpc::InsecureChannelCredentials()));
         storage::CreateWriteStreamRequest create;
         create.set_parent("projects/p/datasets/d/tables/t");
         create.mutable_write_stream()->set_type(storage::WriteStream::COMMITTED);
@@ -184,9 +194,10 @@ class Bench {
       for (int64_t left = flags_.rows / flags_.connections; left > 0; left -= flags_.batch) {
         std::string body = R"({"rows":[)";
         for (int64_t i = 0; i < std::min(left, flags_.batch); ++i, ++id) {
-          absl::StrAppend(&body, i ? "," : "", R"({"insertId":")", id, R"(","json":{"id":)", id, R"(,"store":"store-)",
-                          id % 1000, R"(","ts":"2024-01-02T03:04:05.678Z","amount":)", id % 977, R"(.5,"quantity":)",
-                          id % 17, R"(,"note":")", kNote, R"("}})");
+          absl::StrAppend(&body, i ? "," : "", R"({"insertId":")", id, R"(","json":{"id":)", id,
+                          R"(,"store":"store-)", id % 1000,
+                          R"(","ts":"2024-01-02T03:04:05.678Z","amount":)", id % 977,
+                          R"(.5,"quantity":)", id % 17, R"(,"note":")", kNote, R"("}})");
         }
         own.push_back(body + "]}");
       }
@@ -199,8 +210,10 @@ class Bench {
         client.set_keep_alive(true);
         client.set_tcp_nodelay(true);
         for (const std::string& body : own) {
-          const auto result = client.Post("/projects/p/datasets/d/tables/t/insertAll", body, "application/json");
-          if (!result || result->body.find("insertErrors") != std::string::npos) Fail("insertAll failed");
+          const auto result =
+              client.Post("/projects/p/datasets/d/tables/t/insertAll", body, "application/json");
+          if (!result || result->body.find("insertErrors") != std::string::npos)
+            Fail("insertAll failed");
         }
       });
     }
@@ -213,8 +226,9 @@ class Bench {
     double best = 1e9;
     for (int i = 0; i < 3; ++i) {
       const double start = Seconds();
-      Post("/projects/p/queries", R"({"query":"SELECT store, COUNT(*) AS n, SUM(amount) AS s FROM d.t GROUP BY store",)"
-                                  R"("timeoutMs":100000})");
+      Post("/projects/p/queries",
+           R"({"query":"SELECT store, COUNT(*) AS n, SUM(amount) AS s FROM d.t GROUP BY store",)"
+           R"("timeoutMs":100000})");
       best = std::min(best, Seconds() - start);
     }
     return best;
@@ -237,7 +251,8 @@ double DirectQuery(const std::string& data_dir) {
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
     const double start = Seconds();
-    auto result = (*connection)->Query(R"(SELECT store, COUNT(*), SUM(amount) FROM "p.d".t GROUP BY store)");
+    auto result =
+        (*connection)->Query(R"(SELECT store, COUNT(*), SUM(amount) FROM "p.d".t GROUP BY store)");
     if (!result.ok()) Fail(result.status().message());
     best = std::min(best, Seconds() - start);
   }
@@ -249,7 +264,10 @@ double Appender(const Flags& flags) {
   std::filesystem::create_directories(flags.data_dir);
   auto database = Database::Open(flags.data_dir + "/bigquery.duckdb");
   auto connection = *(*database)->Connect();
-  connection->Run("CREATE TABLE t (id BIGINT, store VARCHAR, ts TIMESTAMPTZ, amount DOUBLE, quantity BIGINT, note VARCHAR)")
+  connection
+      ->Run(
+          "CREATE TABLE t (id BIGINT, store VARCHAR, ts TIMESTAMPTZ, amount DOUBLE, quantity "
+          "BIGINT, note VARCHAR)")
       .IgnoreError();
   const double start = Seconds();
   duckdb_appender appender;
@@ -291,14 +309,18 @@ int Run(int argc, char** argv) {
     }
   }
   if (flags.data_dir.empty()) Fail("--data-dir is missing");
-  json line = {{"mode", flags.mode}, {"rows", flags.rows}, {"batch", flags.batch}, {"connections", flags.connections}};
+  json line = {{"mode", flags.mode},
+               {"rows", flags.rows},
+               {"batch", flags.batch},
+               {"connections", flags.connections}};
   double seconds = 0;
   if (flags.mode == "appender") {
     seconds = Appender(flags);
   } else {
     Bench bench(flags);
     seconds = flags.mode == "insertall" ? bench.InsertAll() : bench.Write();
-    if (const int64_t count = bench.RowCount(); count != flags.rows / flags.connections * flags.connections) {
+    if (const int64_t count = bench.RowCount();
+        count != flags.rows / flags.connections * flags.connections) {
       Fail(absl::StrCat("the table has ", count, " rows"));
     }
     if (flags.mode == "query") line["query_seconds"] = bench.Query();

@@ -22,7 +22,8 @@ std::shared_ptr<const Table> FuzzTable() {
     HB_CHECK(database.ok());
     auto connection = (*database)->Connect();
     std::string columns;
-    for (const Field& field : table->schema.fields) columns += (columns.empty() ? "" : ", ") + DuckDbColumn(field);
+    for (const Field& field : table->schema.fields)
+      columns += (columns.empty() ? "" : ", ") + DuckDbColumn(field);
     HB_CHECK((*connection)->Run("CREATE TABLE t (" + columns + ")").ok());
     auto described = (*connection)->Describe("SELECT * FROM t");
     HB_CHECK(described.ok());
@@ -34,7 +35,8 @@ std::shared_ptr<const Table> FuzzTable() {
 
 void ReadBack(RowChunk& chunk) {
   std::string text;
-  for (idx_t row = 0; row < chunk.rows(); ++row) AppendRowJson(chunk.get(), row, true, &text).IgnoreError();
+  for (idx_t row = 0; row < chunk.rows(); ++row)
+    AppendRowJson(chunk.get(), row, true, &text).IgnoreError();
 }
 
 }  // namespace hornbeam::services::bigquery

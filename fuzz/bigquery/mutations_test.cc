@@ -22,7 +22,8 @@ TEST(RowDecoderMutations, NothingCrashes) {
     for (size_t size = 0; size <= seed.size(); ++size) Try(seed.substr(0, size));
     for (int round = 0; round < 3000; ++round) {
       std::string mutated = seed;
-      for (uint64_t n = 1 + rng.Below(4); n > 0; --n) mutated[rng.Below(mutated.size())] = static_cast<char>(rng.Next());
+      for (uint64_t n = 1 + rng.Below(4); n > 0; --n)
+        mutated[rng.Below(mutated.size())] = static_cast<char>(rng.Next());
       Try(mutated);
     }
   }

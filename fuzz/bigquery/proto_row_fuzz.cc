@@ -13,13 +13,14 @@ namespace {
 using google::protobuf::DescriptorProto;
 using google::protobuf::FieldDescriptorProto;
 
-void Add(DescriptorProto* message, const char* name, FieldDescriptorProto::Type type, bool repeated = false,
-         const char* type_name = "") {
+void Add(DescriptorProto* message, const char* name, FieldDescriptorProto::Type type,
+         bool repeated = false, const char* type_name = "") {
   auto* field = message->add_field();
   field->set_name(name);
   field->set_number(message->field_size());
   field->set_type(type);
-  field->set_label(repeated ? FieldDescriptorProto::LABEL_REPEATED : FieldDescriptorProto::LABEL_OPTIONAL);
+  field->set_label(repeated ? FieldDescriptorProto::LABEL_REPEATED
+                            : FieldDescriptorProto::LABEL_OPTIONAL);
   if (*type_name) field->set_type_name(type_name);
 }
 
@@ -68,11 +69,14 @@ std::string Delimited(int number, const std::string& content) {
 
 std::vector<std::string> Seeds() {
   const std::string id("\x08\x04", 2);
-  return {id + Delimited(2, Delimited(1, "a string that is longer than twelve bytes")) + Delimited(3, "bytes") +
-              Delimited(6, "\x01\x02\x03") + Delimited(7, std::string(16, '\x01')) + Delimited(9, "2024-02-29") +
+  return {id + Delimited(2, Delimited(1, "a string that is longer than twelve bytes")) +
+              Delimited(3, "bytes") + Delimited(6, "\x01\x02\x03") +
+              Delimited(7, std::string(16, '\x01')) + Delimited(9, "2024-02-29") +
               Delimited(11, "2024-02-29T01:02:03.5") + Delimited(12, R"({"a": [1, {"b": null}]})"),
-          id + Delimited(8, std::string("\x08\x80\x8c\x8d\xab\x06\x10\x05", 8)) + Delimited(13, "\x01\x02\x03") +
-              Delimited(14, Delimited(1, "x") + Delimited(2, std::string(16, '\x07')) + Delimited(3, "\x08\x05")) +
+          id + Delimited(8, std::string("\x08\x80\x8c\x8d\xab\x06\x10\x05", 8)) +
+              Delimited(13, "\x01\x02\x03") +
+              Delimited(14, Delimited(1, "x") + Delimited(2, std::string(16, '\x07')) +
+                                Delimited(3, "\x08\x05")) +
               Delimited(14, Delimited(1, "y"))};
 }
 

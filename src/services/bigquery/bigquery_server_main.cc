@@ -1,6 +1,7 @@
 // The local BigQuery alone, for tests and benchmarks:
 //   bigquery_server --data-dir DIR [--port N] [--grpc-port N] [--ready-file F]
-// Port 0 (the default) is a free one. The ready file is JSON: {"bigquery": "127.0.0.1:N", "bigquery-grpc": "127.0.0.1:N"}.
+// Port 0 (the default) is a free one. The ready file is JSON: {"bigquery": "127.0.0.1:N",
+// "bigquery-grpc": "127.0.0.1:N"}.
 #include <grpcpp/grpcpp.h>
 #include <signal.h>
 
@@ -53,12 +54,14 @@ int Run(int argc, char** argv) {
   grpc::ServerBuilder builder;
   int bound = 0;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddListeningPort(absl::StrCat("127.0.0.1:", grpc_port), grpc::InsecureServerCredentials(), &bound);
+  builder.AddListeningPort(absl::StrCat("127.0.0.1:", grpc_port), grpc::InsecureServerCredentials(),
+                           &bound);
   builder.SetMaxReceiveMessageSize(32 << 20);
   for (grpc::Service* each : (*service)->GrpcServices()) builder.RegisterService(each);
   std::unique_ptr<grpc::Server> grpc_server = builder.BuildAndStart();
   if (!grpc_server || bound == 0) {
-    return Fail(absl::StrCat("port ", grpc_port, " is busy; stop the program that uses it or choose another port"));
+    return Fail(absl::StrCat("port ", grpc_port,
+                             " is busy; stop the program that uses it or choose another port"));
   }
   HttpServer http;
   (*service)->RegisterRoutes(&http);

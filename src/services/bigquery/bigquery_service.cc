@@ -64,11 +64,14 @@ void BigQueryService::RegisterRoutes(HttpServer* server) { parts_->rest.Register
 std::string BigQueryService::PrometheusText() const {
   std::string text;
   const auto counter = [&](const char* name, const char* what, int64_t value) {
-    absl::StrAppend(&text, "# HELP ", name, " ", what, "\n# TYPE ", name, " counter\n", name, " ", value, "\n");
+    absl::StrAppend(&text, "# HELP ", name, " ", what, "\n# TYPE ", name, " counter\n", name, " ",
+                    value, "\n");
   };
-  counter("bigquery_uploaded_row_count", "Rows made durable by the Storage Write API and insertAll.",
+  counter("bigquery_uploaded_row_count",
+          "Rows made durable by the Storage Write API and insertAll.",
           parts_->committer.rows_committed());
-  counter("bigquery_commit_count", "Transactions that made appended rows durable.", parts_->committer.transactions());
+  counter("bigquery_commit_count", "Transactions that made appended rows durable.",
+          parts_->committer.transactions());
   counter("bigquery_query_count", "Query jobs that have ended.", parts_->jobs.finished());
   counter("bigquery_rest_request_count", "Requests to the REST API.", parts_->rest.requests());
   return text;
@@ -79,7 +82,8 @@ void BigQueryService::Shutdown() {
   parts_->jobs.Stop();
   parts_->committer.Stop();
   // A log that is left is replayed at the next start: no error to speak of.
-  if (auto connection = parts_->database->Connect(); connection.ok()) (*connection)->Run("CHECKPOINT").IgnoreError();
+  if (auto connection = parts_->database->Connect(); connection.ok())
+    (*connection)->Run("CHECKPOINT").IgnoreError();
 }
 
 }  // namespace hornbeam::services::bigquery

@@ -25,8 +25,9 @@ struct BigQueryOptions {
 // Thread-safe. Everything that was acknowledged is in the file; see docs/formats/bigquery.md.
 class BigQueryService {
  public:
-  // Errors: FAILED_PRECONDITION (in use by another process, or written by another version), DATA_LOSS (damaged file),
-  // PERMISSION_DENIED, RESOURCE_EXHAUSTED (disk full). The message names the path.
+  // Errors: FAILED_PRECONDITION (in use by another process, or written by another version),
+  // DATA_LOSS (damaged file), PERMISSION_DENIED, RESOURCE_EXHAUSTED (disk full). The message names
+  // the path.
   static StatusOr<std::unique_ptr<BigQueryService>> Open(BigQueryOptions options);
   ~BigQueryService();
   BigQueryService(const BigQueryService&) = delete;
@@ -37,8 +38,8 @@ class BigQueryService {
   void RegisterRoutes(HttpServer* server);
   // Metrics in Prometheus' text form.
   std::string PrometheusText() const;
-  // Refuses further writes, commits what waits, ends the threads and writes the log into the file. Call it when the servers
-  // have stopped. Idempotent; the destructor does it too.
+  // Refuses further writes, commits what waits, ends the threads and writes the log into the file.
+  // Call it when the servers have stopped. Idempotent; the destructor does it too.
   void Shutdown();
 
  private:

@@ -29,7 +29,9 @@ class BigQueryServiceTest : public testing::Test {
  protected:
   void SetUp() override {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
-    dir_ = (std::filesystem::temp_directory_path() / absl::StrCat("bigquery_test_", getpid(), "_", info->name())).string();
+    dir_ = (std::filesystem::temp_directory_path() /
+            absl::StrCat("bigquery_test_", getpid(), "_", info->name()))
+               .string();
     std::filesystem::remove_all(dir_);
     Start();
   }
@@ -104,7 +106,8 @@ class BigQueryServiceTest : public testing::Test {
     AddField(&made, "s", 2, FieldDescriptorProto::TYPE_STRING);
     return made;
   }
-  static FieldDescriptorProto* AddField(google::protobuf::DescriptorProto* message, const char* name, int number,
+  static FieldDescriptorProto* AddField(google::protobuf::DescriptorProto* message,
+                                        const char* name, int number,
                                         FieldDescriptorProto::Type type) {
     auto* field = message->add_field();
     field->set_name(name);
@@ -130,8 +133,8 @@ class BigQueryServiceTest : public testing::Test {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return stream.name();
   }
-  static storage::AppendRowsRequest Append(const std::string& stream, std::vector<std::string> rows, int64_t offset = -1,
-                                           bool schema = true) {
+  static storage::AppendRowsRequest Append(const std::string& stream, std::vector<std::string> rows,
+                                           int64_t offset = -1, bool schema = true) {
     storage::AppendRowsRequest request;
     request.set_write_stream(stream);
     if (offset >= 0) request.mutable_offset()->set_value(offset);
@@ -141,7 +144,8 @@ class BigQueryServiceTest : public testing::Test {
     return request;
   }
   // All requests on one connection, then all answers.
-  std::vector<storage::AppendRowsResponse> AppendAll(const std::vector<storage::AppendRowsRequest>& requests) {
+  std::vector<storage::AppendRowsResponse> AppendAll(
+      const std::vector<storage::AppendRowsRequest>& requests) {
     grpc::ClientContext context;
     auto call = stub_->AppendRows(&context);
     for (const auto& request : requests) call->Write(request);
@@ -170,15 +174,17 @@ class BigQueryServiceTest : public testing::Test {
 };
 
 TEST_F(BigQueryServiceTest, DatasetsAndTheirErrors) {
-  json made = Call("POST", "/projects/p/datasets",
-                   {{"datasetReference", {{"datasetId", "d"}}}, {"description", "x"}, {"labels", {{"a", "b"}}}});
+  json made = Call(
+      "POST", "/projects/p/datasets",
+      {{"datasetReference", {{"datasetId", "d"}}}, {"description", "x"}, {"labels", {{"a", "b"}}}});
   EXPECT_EQ(made["id"], "p:d");
   EXPECT_EQ(made["labels"]["a"], "b");
   json again = Call("POST", "/projects/p/datasets", {{"datasetReference", {{"datasetId", "d"}}}});
   EXPECT_EQ(code_, 409);
   EXPECT_EQ(again["error"]["errors"][0]["reason"], "duplicate");
   EXPECT_EQ(again["error"]["message"], "Already Exists: Dataset p:d");
-  EXPECT_EQ(Call("GET", "/projects/p/datasets/nope")["error"]["message"], "Not found: Dataset p:nope");
+  EXPECT_EQ(Call("GET", "/projects/p/datasets/nope")["error"]["message"],
+            "Not found: Dataset p:nope");
   EXPECT_EQ(code_, 404);
   EXPECT_EQ(Call("PATCH", "/projects/p/datasets/d", {{"description", "y"}})["labels"]["a"], "b");
   headers_["If-Match"] = made["etag"];
@@ -188,7 +194,8 @@ TEST_F(BigQueryServiceTest, DatasetsAndTheirErrors) {
   EXPECT_EQ(Call("GET", "/projects/p/datasets")["datasets"].size(), 1u);
   EXPECT_EQ(Call("GET", "/projects/q/datasets")["datasets"].size(), 0u);
   MakeTable();
-  EXPECT_EQ(Call("DELETE", "/projects/p/datasets/d")["error"]["errors"][0]["reason"], "resourceInUse");
+  EXPECT_EQ(Call("DELETE", "/projects/p/datasets/d")["error"]["errors"][0]["reason"],
+            "resourceInUse");
   Call("DELETE", "/projects/p/datasets/d?deleteContents=true");
   EXPECT_EQ(code_, 204);
 }
@@ -203,7 +210,8 @@ TEST_F(BigQueryServiceTest, NamesDifferByCaseAlone) {
 TEST_F(BigQueryServiceTest, InsertAllRefusesOrSkipsBadRows) {
   MakeTable();
   const std::string path = "/projects/p/datasets/d/tables/t/insertAll";
-  const json rows = {{{"insertId", "1"}, {"json", {{"id", 1}, {"s", "a"}}}}, {{"json", {{"id", "two"}}}},
+  const json rows = {{{"insertId", "1"}, {"json", {{"id", 1}, {"s", "a"}}}},
+                     {{"json", {{"id", "two"}}}},
                      {{"json", {{"id", 3}, {"nope", 1}}}}};
   json answer = Call("POST", path, {{"rows", rows}});
   ASSERT_EQ(answer["insertErrors"].size(), 3u);
@@ -211,7 +219,8 @@ TEST_F(BigQueryServiceTest, InsertAllRefusesOrSkipsBadRows) {
   EXPECT_EQ(answer["insertErrors"][1]["errors"][0]["location"], "id");
   EXPECT_EQ(answer["insertErrors"][2]["errors"][0]["message"], "no such field: nope.");
   EXPECT_THAT(Query("SELECT COUNT(*) FROM t"), testing::ElementsAre("0"));
-  answer = Call("POST", path, {{"rows", rows}, {"skipInvalidRows", true}, {"ignoreUnknownValues", true}});
+  answer = Call("POST", path,
+                {{"rows", rows}, {"skipInvalidRows", true}, {"ignoreUnknownValues", true}});
   ASSERT_EQ(answer["insertErrors"].size(), 1u);
   EXPECT_EQ(answer["insertErrors"][0]["index"], 1);
   EXPECT_THAT(Query("SELECT id, s FROM t ORDER BY id"), testing::ElementsAre("1|a", "3|null"));
@@ -224,17 +233,28 @@ TEST_F(BigQueryServiceTest, InsertAllRefusesOrSkipsBadRows) {
 }
 
 TEST_F(BigQueryServiceTest, EveryTypeComesBackAsItWent) {
-  MakeTable(R"({"fields":[{"name":"b","type":"BYTES"},{"name":"f","type":"FLOAT64"},{"name":"o","type":"BOOL"},
+  MakeTable(
+      R"({"fields":[{"name":"b","type":"BYTES"},{"name":"f","type":"FLOAT64"},{"name":"o","type":"BOOL"},
     {"name":"n","type":"NUMERIC"},{"name":"g","type":"BIGNUMERIC"},{"name":"ts","type":"TIMESTAMP"},{"name":"da","type":"DATE"},
     {"name":"ti","type":"TIME"},{"name":"dt","type":"DATETIME"},{"name":"j","type":"JSON"},
     {"name":"l","type":"INT64","mode":"REPEATED"},
     {"name":"r","type":"RECORD","mode":"REPEATED","fields":[{"name":"x","type":"STRING"},{"name":"ys","type":"INT64","mode":"REPEATED"}]}]})");
-  const json row = {{"b", "AQI="}, {"f", 0.1}, {"o", true}, {"n", "1.000000001"}, {"g", "2.5"},
-                    {"ts", "2024-02-29T12:00:00.000001Z"}, {"da", "2024-02-29"}, {"ti", "01:02:03.5"},
-                    {"dt", "2024-02-29 01:02:03"}, {"j", {{"k", {1, nullptr}}}}, {"l", {1, 2, 3}},
+  const json row = {{"b", "AQI="},
+                    {"f", 0.1},
+                    {"o", true},
+                    {"n", "1.000000001"},
+                    {"g", "2.5"},
+                    {"ts", "2024-02-29T12:00:00.000001Z"},
+                    {"da", "2024-02-29"},
+                    {"ti", "01:02:03.5"},
+                    {"dt", "2024-02-29 01:02:03"},
+                    {"j", {{"k", {1, nullptr}}}},
+                    {"l", {1, 2, 3}},
                     {"r", {{{"x", "a string longer than twelve"}, {"ys", {7}}}, {{"ys", {8, 9}}}}}};
-  Call("POST", "/projects/p/datasets/d/tables/t/insertAll", {{"rows", {{{"json", row}}, {{"json", json::object()}}}}});
-  const json list = Call("GET", "/projects/p/datasets/d/tables/t/data?formatOptions.useInt64Timestamp=true");
+  Call("POST", "/projects/p/datasets/d/tables/t/insertAll",
+       {{"rows", {{{"json", row}}, {{"json", json::object()}}}}});
+  const json list =
+      Call("GET", "/projects/p/datasets/d/tables/t/data?formatOptions.useInt64Timestamp=true");
   const json& f = list["rows"][0]["f"];
   EXPECT_EQ(f[0]["v"], "AQI=");
   EXPECT_EQ(f[1]["v"], "0.1");
@@ -261,8 +281,9 @@ TEST_F(BigQueryServiceTest, ListsInPages) {
   int64_t rows = 0, pages = 0;
   std::string token;
   do {
-    const json page = Call("GET", "/projects/p/datasets/d/tables/t/data?maxResults=1500&selectedFields=id" +
-                                      (token.empty() ? "" : "&pageToken=" + token));
+    const json page =
+        Call("GET", "/projects/p/datasets/d/tables/t/data?maxResults=1500&selectedFields=id" +
+                        (token.empty() ? "" : "&pageToken=" + token));
     rows += static_cast<int64_t>(page["rows"].size());
     token = page.value("pageToken", "");
     ++pages;
@@ -275,27 +296,33 @@ TEST_F(BigQueryServiceTest, ListsInPages) {
 TEST_F(BigQueryServiceTest, SchemaGrowsByPatch) {
   MakeTable();
   Query("INSERT INTO t VALUES (1, 'a')");
-  const json schema = json::parse(R"({"fields":[{"name":"id","type":"INTEGER"},{"name":"s","type":"STRING"},
+  const json schema =
+      json::parse(R"({"fields":[{"name":"id","type":"INTEGER"},{"name":"s","type":"STRING"},
                                       {"name":"l","type":"STRING","mode":"REPEATED"}]})");
   Call("PATCH", "/projects/p/datasets/d/tables/t", {{"schema", schema}});
   EXPECT_EQ(code_, 200);
   EXPECT_THAT(Query("SELECT id, l FROM t"), testing::ElementsAre("1|[]"));
-  const json refused = Call("PATCH", "/projects/p/datasets/d/tables/t",
-                            {{"schema", json::parse(R"({"fields":[{"name":"id","type":"STRING"}]})")}});
+  const json refused =
+      Call("PATCH", "/projects/p/datasets/d/tables/t",
+           {{"schema", json::parse(R"({"fields":[{"name":"id","type":"STRING"}]})")}});
   EXPECT_EQ(code_, 400);
   EXPECT_THAT(refused["error"]["message"].get<std::string>(), HasSubstr("changed type"));
 }
 
 TEST_F(BigQueryServiceTest, QueriesMeanWhatBigQueryMeans) {
   MakeTable();
-  EXPECT_THAT(Query("SELECT 1 / 2, DIV(7, 2), SAFE_DIVIDE(1, 0), 2147483647 + 1"), testing::ElementsAre("0.5|3|null|2147483648"));
+  EXPECT_THAT(Query("SELECT 1 / 2, DIV(7, 2), SAFE_DIVIDE(1, 0), 2147483647 + 1"),
+              testing::ElementsAre("0.5|3|null|2147483648"));
   EXPECT_THAT(Query("SELECT x, o FROM UNNEST(['a', 'b']) AS x WITH OFFSET AS o ORDER BY o DESC"),
               testing::ElementsAre("b|1", "a|0"));
-  EXPECT_THAT(Query("SELECT EXTRACT(DAYOFWEEK FROM DATE '2024-01-07'), EXTRACT(MILLISECOND FROM TIMESTAMP '2024-01-01 00:00:05.25Z')"),
+  EXPECT_THAT(Query("SELECT EXTRACT(DAYOFWEEK FROM DATE '2024-01-07'), EXTRACT(MILLISECOND FROM "
+                    "TIMESTAMP '2024-01-01 00:00:05.25Z')"),
               testing::ElementsAre("1|250"));
-  EXPECT_THAT(Query("SELECT DATE_DIFF(DATE '2024-01-03', DATE '2024-01-01', DAY)"), testing::ElementsAre("2"));
+  EXPECT_THAT(Query("SELECT DATE_DIFF(DATE '2024-01-03', DATE '2024-01-01', DAY)"),
+              testing::ElementsAre("2"));
   EXPECT_THAT(Query("WITH t AS (SELECT 5 AS x) SELECT x FROM t"), testing::ElementsAre("5"));
-  EXPECT_THAT(Query("SELECT v FROM UNNEST([3, NULL, 1]) AS v ORDER BY v"), testing::ElementsAre("null", "1", "3"));
+  EXPECT_THAT(Query("SELECT v FROM UNNEST([3, NULL, 1]) AS v ORDER BY v"),
+              testing::ElementsAre("null", "1", "3"));
   EXPECT_THAT(Query("SELECT TO_JSON_STRING(STRUCT(1 AS a))"), testing::ElementsAre(R"({"a":1})"));
   EXPECT_THAT(Query("SELECT @a + 1, @b", {{"queryParameters", json::parse(R"([
                 {"name":"a","parameterType":{"type":"INT64"},"parameterValue":{"value":"41"}},
@@ -305,9 +332,11 @@ TEST_F(BigQueryServiceTest, QueriesMeanWhatBigQueryMeans) {
 
 TEST_F(BigQueryServiceTest, QueriesFailAsBigQueryFails) {
   MakeTable();
-  EXPECT_THAT(Query("SELECT * FROM nope"),
-              testing::ElementsAre("notFound: Not found: Table p:d.nope was not found in location US"));
-  EXPECT_THAT(Query("SELECT nope FROM t"), testing::ElementsAre("invalidQuery: Unrecognized name: nope"));
+  EXPECT_THAT(
+      Query("SELECT * FROM nope"),
+      testing::ElementsAre("notFound: Not found: Table p:d.nope was not found in location US"));
+  EXPECT_THAT(Query("SELECT nope FROM t"),
+              testing::ElementsAre("invalidQuery: Unrecognized name: nope"));
   EXPECT_THAT(Query("SELECT FROM WHERE")[0], HasSubstr("invalidQuery: Syntax error"));
   EXPECT_THAT(Query("SELECT 1 / 0")[0], HasSubstr("invalidQuery: division by zero"));
   EXPECT_THAT(Query("SELECT READ_TEXT('/etc/passwd')")[0], HasSubstr("Function not found"));
@@ -321,17 +350,21 @@ TEST_F(BigQueryServiceTest, DmlAndMerge) {
   MakeTable();
   Query("INSERT INTO t VALUES (1, 'a'), (2, 'b')");
   Query("UPDATE t SET s = 'c' WHERE id = 2");
-  Query("MERGE t USING (SELECT 2 AS id, 'd' AS s UNION ALL SELECT 3, 'e') AS n ON t.id = n.id "
-        "WHEN MATCHED THEN UPDATE SET s = n.s WHEN NOT MATCHED THEN INSERT (id, s) VALUES (n.id, n.s)");
+  Query(
+      "MERGE t USING (SELECT 2 AS id, 'd' AS s UNION ALL SELECT 3, 'e') AS n ON t.id = n.id "
+      "WHEN MATCHED THEN UPDATE SET s = n.s WHEN NOT MATCHED THEN INSERT (id, s) VALUES (n.id, "
+      "n.s)");
   EXPECT_THAT(Query("SELECT id, s FROM t ORDER BY id"), testing::ElementsAre("1|a", "2|d", "3|e"));
 }
 
 TEST_F(BigQueryServiceTest, OffsetsAreExact) {
   MakeTable();
   const std::string stream = CreateStream();
-  const auto answers = AppendAll({Append(stream, {Row(0, "a"), Row(1, "b")}, 0), Append(stream, {Row(2, "c")}, 2, false),
-                                  Append(stream, {Row(2, "c")}, 2, false), Append(stream, {Row(9, "z")}, 9, false),
-                                  Append(stream, {Row(3, "d"), "\x12\x01x"}, 3, false), Append(stream, {Row(3, "d")}, 3, false)});
+  const auto answers = AppendAll(
+      {Append(stream, {Row(0, "a"), Row(1, "b")}, 0), Append(stream, {Row(2, "c")}, 2, false),
+       Append(stream, {Row(2, "c")}, 2, false), Append(stream, {Row(9, "z")}, 9, false),
+       Append(stream, {Row(3, "d"), "\x12\x01x"}, 3, false),
+       Append(stream, {Row(3, "d")}, 3, false)});
   ASSERT_EQ(answers.size(), 6u);
   EXPECT_TRUE(end_.ok());
   EXPECT_EQ(answers[0].append_result().offset().value(), 0);
@@ -348,7 +381,8 @@ TEST_F(BigQueryServiceTest, OffsetsAreExact) {
 
   Stop();
   Start();
-  const auto after = AppendAll({Append(stream, {Row(3, "d")}, 3), Append(stream, {Row(4, "e")}, 4, false)});
+  const auto after =
+      AppendAll({Append(stream, {Row(3, "d")}, 3), Append(stream, {Row(4, "e")}, 4, false)});
   EXPECT_EQ(Detail(after[0]).code(), storage::StorageError::OFFSET_ALREADY_EXISTS);
   EXPECT_EQ(after[1].append_result().offset().value(), 4);
   storage::FinalizeWriteStreamRequest finalize;
@@ -357,36 +391,44 @@ TEST_F(BigQueryServiceTest, OffsetsAreExact) {
   grpc::ClientContext context;
   ASSERT_TRUE(stub_->FinalizeWriteStream(&context, finalize, &finalized).ok());
   EXPECT_EQ(finalized.row_count(), 5);
-  EXPECT_EQ(Detail(AppendAll({Append(stream, {Row(5, "f")}, 5)})[0]).code(), storage::StorageError::STREAM_FINALIZED);
+  EXPECT_EQ(Detail(AppendAll({Append(stream, {Row(5, "f")}, 5)})[0]).code(),
+            storage::StorageError::STREAM_FINALIZED);
   EXPECT_THAT(Query("SELECT STRING_AGG(s, '' ORDER BY id) FROM t"), testing::ElementsAre("abcde"));
 }
 
 TEST_F(BigQueryServiceTest, TheDefaultStreamServesManyTables) {
   MakeTable();
   Query("CREATE TABLE u (id INT64, s STRING)");
-  const auto answers = AppendAll({Append("projects/p/datasets/d/tables/t/_default", {Row(1, "a")}),
-                                  Append("projects/p/datasets/d/tables/u/_default", {Row(2, "b")}),
-                                  Append("projects/p/datasets/d/tables/t/streams/_default", {Row(3, "c")}, -1, false)});
+  const auto answers = AppendAll(
+      {Append("projects/p/datasets/d/tables/t/_default", {Row(1, "a")}),
+       Append("projects/p/datasets/d/tables/u/_default", {Row(2, "b")}),
+       Append("projects/p/datasets/d/tables/t/streams/_default", {Row(3, "c")}, -1, false)});
   ASSERT_EQ(answers.size(), 3u) << end_.error_message();
   EXPECT_FALSE(answers[0].append_result().has_offset());
   EXPECT_THAT(Query("SELECT id FROM t ORDER BY id"), testing::ElementsAre("1", "3"));
   EXPECT_THAT(Query("SELECT id FROM u"), testing::ElementsAre("2"));
-  EXPECT_TRUE(AppendAll({Append("projects/p/datasets/d/tables/nope/_default", {Row(1, "a")})}).empty());
+  EXPECT_TRUE(
+      AppendAll({Append("projects/p/datasets/d/tables/nope/_default", {Row(1, "a")})}).empty());
   EXPECT_EQ(end_.error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 TEST_F(BigQueryServiceTest, SchemasThatDoNotMatchAreRefused) {
   MakeTable();
-  storage::AppendRowsRequest request = Append("projects/p/datasets/d/tables/t/_default", {Row(1, "a")});
-  AddField(request.mutable_proto_rows()->mutable_writer_schema()->mutable_proto_descriptor(), "more", 3,
-           FieldDescriptorProto::TYPE_INT64);
+  storage::AppendRowsRequest request =
+      Append("projects/p/datasets/d/tables/t/_default", {Row(1, "a")});
+  AddField(request.mutable_proto_rows()->mutable_writer_schema()->mutable_proto_descriptor(),
+           "more", 3, FieldDescriptorProto::TYPE_INT64);
   const auto extra = AppendAll({request});
   ASSERT_EQ(extra.size(), 1u);
   EXPECT_EQ(Detail(extra[0]).code(), storage::StorageError::SCHEMA_MISMATCH_EXTRA_FIELDS);
   request = Append("projects/p/datasets/d/tables/t/_default", {});
-  request.mutable_proto_rows()->mutable_writer_schema()->mutable_proto_descriptor()->mutable_field(0)->set_type(
-      FieldDescriptorProto::TYPE_STRING);
-  EXPECT_THAT(AppendAll({request})[0].error().message(), HasSubstr("does not fit the column type INT64"));
+  request.mutable_proto_rows()
+      ->mutable_writer_schema()
+      ->mutable_proto_descriptor()
+      ->mutable_field(0)
+      ->set_type(FieldDescriptorProto::TYPE_STRING);
+  EXPECT_THAT(AppendAll({request})[0].error().message(),
+              HasSubstr("does not fit the column type INT64"));
 }
 
 TEST_F(BigQueryServiceTest, AConnectionLearnsOfANewColumn) {
@@ -404,7 +446,8 @@ TEST_F(BigQueryServiceTest, AConnectionLearnsOfANewColumn) {
   EXPECT_EQ(response.updated_schema().fields_size(), 3);
   call->WritesDone();
   EXPECT_TRUE(call->Finish().ok());
-  EXPECT_THAT(Query("SELECT id, more FROM t ORDER BY id"), testing::ElementsAre("1|null", "2|null"));
+  EXPECT_THAT(Query("SELECT id, more FROM t ORDER BY id"),
+              testing::ElementsAre("1|null", "2|null"));
 }
 
 TEST_F(BigQueryServiceTest, ASecondProcessAndADamagedFileAreNamed) {
@@ -419,7 +462,8 @@ TEST_F(BigQueryServiceTest, ASecondProcessAndADamagedFileAreNamed) {
 
   const std::string other = dir_ + "_damaged";
   std::filesystem::create_directories(other);
-  std::ofstream(other + "/bigquery.duckdb") << "this is no database, and long enough to be read as one";
+  std::ofstream(other + "/bigquery.duckdb")
+      << "this is no database, and long enough to be read as one";
   const auto damaged = BigQueryService::Open({.data_dir = other});
   EXPECT_EQ(damaged.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(damaged.status().message()), HasSubstr(other + "/bigquery.duckdb"));

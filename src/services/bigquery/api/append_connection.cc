@@ -13,7 +13,8 @@ namespace storage = google::cloud::bigquery::storage::v1;
 
 namespace {
 
-// Requests of one connection that may be undecided at a time; further ones are not read until one is answered.
+// Requests of one connection that may be undecided at a time; further ones are not read until one
+// is answered.
 constexpr size_t kMaxInFlight = 256;
 constexpr size_t kMaxRowErrors = 1000;
 
@@ -28,8 +29,8 @@ storage::StorageError::StorageErrorCode CodeOf(AppendRefusal refusal) {
   }
 }
 
-void FillError(const Status& status, storage::StorageError::StorageErrorCode code, const std::string& entity,
-               google::rpc::Status* out) {
+void FillError(const Status& status, storage::StorageError::StorageErrorCode code,
+               const std::string& entity, google::rpc::Status* out) {
   out->set_code(static_cast<int>(status.code()));
   out->set_message(std::string(status.message()));
   if (code == storage::StorageError::STORAGE_ERROR_CODE_UNSPECIFIED) return;
@@ -40,12 +41,15 @@ void FillError(const Status& status, storage::StorageError::StorageErrorCode cod
   out->add_details()->PackFrom(detail);
 }
 
-void FillFields(const std::vector<Field>& fields, google::protobuf::RepeatedPtrField<storage::TableFieldSchema>* out) {
+void FillFields(const std::vector<Field>& fields,
+                google::protobuf::RepeatedPtrField<storage::TableFieldSchema>* out) {
   static constexpr storage::TableFieldSchema::Type kTypes[] = {
-      storage::TableFieldSchema::STRING,     storage::TableFieldSchema::BYTES,     storage::TableFieldSchema::INT64,
-      storage::TableFieldSchema::DOUBLE,     storage::TableFieldSchema::BOOL,      storage::TableFieldSchema::NUMERIC,
-      storage::TableFieldSchema::BIGNUMERIC, storage::TableFieldSchema::TIMESTAMP, storage::TableFieldSchema::DATE,
-      storage::TableFieldSchema::TIME,       storage::TableFieldSchema::DATETIME,  storage::TableFieldSchema::JSON,
+      storage::TableFieldSchema::STRING,     storage::TableFieldSchema::BYTES,
+      storage::TableFieldSchema::INT64,      storage::TableFieldSchema::DOUBLE,
+      storage::TableFieldSchema::BOOL,       storage::TableFieldSchema::NUMERIC,
+      storage::TableFieldSchema::BIGNUMERIC, storage::TableFieldSchema::TIMESTAMP,
+      storage::TableFieldSchema::DATE,       storage::TableFieldSchema::TIME,
+      storage::TableFieldSchema::DATETIME,   storage::TableFieldSchema::JSON,
       storage::TableFieldSchema::STRUCT};
   for (const Field& field : fields) {
     auto* made = out->Add();
@@ -120,7 +124,8 @@ AppendConnection::Slot* AppendConnection::NewSlot() {
 }
 
 void AppendConnection::Advance() {
-  // Decided under the lock, done outside of it. gRPC allows one read and one write at a time, each started here only.
+  // Decided under the lock, done outside of it. gRPC allows one read and one write at a time, each
+  // started here only.
   Response* write = nullptr;
   bool read = false, finish = false;
   grpc::Status end;
@@ -135,7 +140,8 @@ void AppendConnection::Advance() {
       reading_ = true;
       read = true;
     }
-    // A broken connection ends at once; its appends still commit, and their answers are dropped with their slots.
+    // A broken connection ends at once; its appends still commit, and their answers are dropped
+    // with their slots.
     if (!writing_ && !reading_ && (broken_ || (reads_done_ && slots_.empty()))) {
       finished_ = true;
       finish = true;
@@ -150,7 +156,8 @@ void AppendConnection::Advance() {
 StatusOr<AppendConnection::Destination*> AppendConnection::FindDestination() {
   const std::string& resource = request_.write_stream();
   if (resource.empty()) {
-    if (!current_) return Invalid("write_stream must be set in the first request of the connection.");
+    if (!current_)
+      return Invalid("write_stream must be set in the first request of the connection.");
     return current_;
   }
   if (current_ && current_->canonical == resource) return current_;
@@ -161,10 +168,12 @@ StatusOr<AppendConnection::Destination*> AppendConnection::FindDestination() {
   if (known != destinations_.end()) return &known->second;
   if (!made.name.is_default()) {
     if (current_ && current_->canonical != made.canonical) {
-      return Invalid("only default streams can share a connection; open another one for this stream.");
+      return Invalid(
+          "only default streams can share a connection; open another one for this stream.");
     }
   } else if (current_ && !current_->name.is_default()) {
-    return Invalid("only default streams can share a connection; open another one for this stream.");
+    return Invalid(
+        "only default streams can share a connection; open another one for this stream.");
   }
   const std::string key = made.canonical;
   return &destinations_.emplace(key, std::move(made)).first->second;
@@ -183,14 +192,15 @@ grpc::Status AppendConnection::Handle() {
   if (!destination.name.is_default()) {
     const auto stream = catalog_->GetStream(destination.canonical);
     if (!stream.ok()) {
-      return ToGrpcStatus(stream.status(), storage::StorageError::STREAM_NOT_FOUND, destination.canonical);
+      return ToGrpcStatus(stream.status(), storage::StorageError::STREAM_NOT_FOUND,
+                          destination.canonical);
     }
   } else if (request_.has_offset()) {
     return ToGrpcStatus(Invalid("offset must not be set when writing to the default stream."));
   }
   if (request_.rows_case() == Request::kArrowRows) {
-    return ToGrpcStatus(
-        absl::UnimplementedError("Arrow rows are not supported by this local BigQuery; send protocol buffers."));
+    return ToGrpcStatus(absl::UnimplementedError(
+        "Arrow rows are not supported by this local BigQuery; send protocol buffers."));
   }
   if (!request_.has_proto_rows()) return ToGrpcStatus(Invalid("The request has no rows."));
   current_ = &destination;
@@ -198,9 +208,11 @@ grpc::Status AppendConnection::Handle() {
   const bool new_schema = request_.proto_rows().has_writer_schema();
   if (new_schema) destination.descriptor = request_.proto_rows().writer_schema().proto_descriptor();
   if (!new_schema && !destination.decoder) {
-    return ToGrpcStatus(Invalid("proto_rows.writer_schema must be set in the first request to a stream."));
+    return ToGrpcStatus(
+        Invalid("proto_rows.writer_schema must be set in the first request to a stream."));
   }
-  const bool updated = destination.known_generation != 0 && destination.known_generation != (*table)->generation;
+  const bool updated =
+      destination.known_generation != 0 && destination.known_generation != (*table)->generation;
   Slot* const slot = NewSlot();
   Response& response = slot->response;
   response.set_write_stream(destination.canonical);
@@ -215,8 +227,9 @@ grpc::Status AppendConnection::Handle() {
     if (!decoder.ok()) {
       // Without a decoder the next request must bring its schema again.
       destination.decoder.reset();
-      refuse(decoder.status(), extra_field.empty() ? storage::StorageError::STORAGE_ERROR_CODE_UNSPECIFIED
-                                                   : storage::StorageError::SCHEMA_MISMATCH_EXTRA_FIELDS);
+      refuse(decoder.status(), extra_field.empty()
+                                   ? storage::StorageError::STORAGE_ERROR_CODE_UNSPECIFIED
+                                   : storage::StorageError::SCHEMA_MISMATCH_EXTRA_FIELDS);
       return grpc::Status::OK;
     }
     destination.decoder = *std::move(decoder);
@@ -236,9 +249,10 @@ grpc::Status AppendConnection::Handle() {
       error->set_code(storage::RowError::FIELDS_ERROR);
       error->set_message(std::move(errors[i].message));
     }
-    refuse(Invalid(absl::StrCat("Errors found while processing rows. Please refer to the row_errors field for "
-                                "details. The list may not be complete because of the size limitations. Entity: ",
-                                destination.canonical)),
+    refuse(Invalid(absl::StrCat(
+               "Errors found while processing rows. Please refer to the row_errors field for "
+               "details. The list may not be complete because of the size limitations. Entity: ",
+               destination.canonical)),
            storage::StorageError::STORAGE_ERROR_CODE_UNSPECIFIED);
     return grpc::Status::OK;
   }
@@ -264,7 +278,8 @@ void AppendConnection::Answer(Slot* slot, const AppendOutcome& outcome, bool is_
     auto* result = response.mutable_append_result();
     if (!is_default) result->mutable_offset()->set_value(outcome.offset);
   } else {
-    FillError(outcome.status, CodeOf(outcome.refusal), response.write_stream(), response.mutable_error());
+    FillError(outcome.status, CodeOf(outcome.refusal), response.write_stream(),
+              response.mutable_error());
   }
   slot->ready = true;
 }

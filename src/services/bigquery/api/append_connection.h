@@ -18,10 +18,11 @@
 
 namespace hornbeam::services::bigquery {
 
-// Reads a request, decodes its rows on the reading thread, hands them to the committer and reads on; answers leave in the
-// order of the requests, as their commits come back. What is wrong with a batch is answered in the stream, which goes on;
-// a request that cannot be a batch at all (no schema, no such table, no such stream) ends the call once everything
-// before it is answered. Deletes itself when the call is over and no commit is outstanding.
+// Reads a request, decodes its rows on the reading thread, hands them to the committer and reads
+// on; answers leave in the order of the requests, as their commits come back. What is wrong with a
+// batch is answered in the stream, which goes on; a request that cannot be a batch at all (no
+// schema, no such table, no such stream) ends the call once everything before it is answered.
+// Deletes itself when the call is over and no commit is outstanding.
 class AppendConnection final
     : public grpc::ServerBidiReactor<google::cloud::bigquery::storage::v1::AppendRowsRequest,
                                      google::cloud::bigquery::storage::v1::AppendRowsResponse> {
@@ -51,7 +52,8 @@ class AppendConnection final
     bool ready = false;
   };
 
-  // OK: the batch is with the committer, or its slot holds the answer. Otherwise the call ends with this status.
+  // OK: the batch is with the committer, or its slot holds the answer. Otherwise the call ends with
+  // this status.
   grpc::Status Handle();
   StatusOr<Destination*> FindDestination();
   // A slot at the end of the line; owned by the deque, which never moves its elements.
@@ -88,7 +90,8 @@ grpc::Status ToGrpcStatus(const Status& status,
                           google::cloud::bigquery::storage::v1::StorageError::StorageErrorCode code,
                           const std::string& entity);
 // The schema as the Storage API spells it.
-void ToStorageSchema(const TableSchema& schema, google::cloud::bigquery::storage::v1::TableSchema* out);
+void ToStorageSchema(const TableSchema& schema,
+                     google::cloud::bigquery::storage::v1::TableSchema* out);
 
 }  // namespace hornbeam::services::bigquery
 

@@ -47,7 +47,8 @@ class RowDecoder {
       }
     }
     for (ColumnWriter& column : columns) {
-      if (column.field().mode == FieldMode::kRequired && !column.IsSet(at) && !Failed(path + column.field().name)) {
+      if (column.field().mode == FieldMode::kRequired && !column.IsSet(at) &&
+          !Failed(path + column.field().name)) {
         Fail(absl::StrCat(path, column.field().name),
              absl::StrCat("Missing required field: ", path, column.field().name, "."));
       }
@@ -80,8 +81,8 @@ class RowDecoder {
   }
 
   void Refuse(const std::string& path, const ColumnWriter& column, Refusal refusal) {
-    Fail(path, absl::StrCat("Cannot convert value to ", GoogleSqlTypeName(column.field().type), " (bad value): ", path,
-                            " ", refusal, "."));
+    Fail(path, absl::StrCat("Cannot convert value to ", GoogleSqlTypeName(column.field().type),
+                            " (bad value): ", path, " ", refusal, "."));
   }
 
   void Value(element value, ColumnWriter& column, idx_t at, const std::string& path) {
@@ -99,13 +100,16 @@ class RowDecoder {
     if (type == FieldType::kJson) {
       // Text holds JSON; anything else is the JSON value itself.
       std::string_view text;
-      const std::string own = value.get(text) == simdjson::SUCCESS ? std::string(text) : simdjson::minify(value);
+      const std::string own =
+          value.get(text) == simdjson::SUCCESS ? std::string(text) : simdjson::minify(value);
       if (const Refusal refusal = column.SetText(at, own)) Refuse(path, column, refusal);
       return;
     }
     Refusal refusal = nullptr;
     switch (value.type()) {
-      case element_type::STRING: refusal = Text(value.get_string().value_unsafe(), column, at); break;
+      case element_type::STRING:
+        refusal = Text(value.get_string().value_unsafe(), column, at);
+        break;
       case element_type::BOOL: {
         const bool v = value.get_bool().value_unsafe();
         if (type == FieldType::kBool) {
@@ -166,7 +170,8 @@ class RowDecoder {
     switch (type) {
       case FieldType::kInt64:
         if (!whole) {
-          if (std::trunc(number) != number || std::abs(number) >= 9.2e18) return "is not a 64-bit integer";
+          if (std::trunc(number) != number || std::abs(number) >= 9.2e18)
+            return "is not a 64-bit integer";
           integer = static_cast<int64_t>(number);
         }
         column.SetInt64(at, integer);
@@ -174,7 +179,8 @@ class RowDecoder {
       case FieldType::kFloat64: column.SetDouble(at, number); return nullptr;
       case FieldType::kTimestamp: {
         const double micros = whole ? static_cast<double>(integer) * 1e6 : std::round(number * 1e6);
-        if (!(micros >= static_cast<double>(kMinTimestampMicros) && micros <= static_cast<double>(kMaxTimestampMicros))) {
+        if (!(micros >= static_cast<double>(kMinTimestampMicros) &&
+              micros <= static_cast<double>(kMaxTimestampMicros))) {
           return "is out of the range of TIMESTAMP (seconds since 1970)";
         }
         column.SetInt64(at, whole ? integer * kMicrosPerSecond : static_cast<int64_t>(micros));
@@ -191,10 +197,11 @@ class RowDecoder {
 
 }  // namespace
 
-std::vector<JsonRowError> DecodeJsonRow(element value, bool ignore_unknown, std::vector<ColumnWriter>& columns,
-                                        idx_t at) {
+std::vector<JsonRowError> DecodeJsonRow(element value, bool ignore_unknown,
+                                        std::vector<ColumnWriter>& columns, idx_t at) {
   simdjson::dom::object object;
-  if (value.get(object) != simdjson::SUCCESS) return {{"invalid", "", "A row must be a JSON object."}};
+  if (value.get(object) != simdjson::SUCCESS)
+    return {{"invalid", "", "A row must be a JSON object."}};
   RowDecoder decoder(ignore_unknown);
   decoder.Object(object, columns, at, "");
   return decoder.TakeErrors();

@@ -18,8 +18,9 @@ struct JsonRowError {
   std::string message;
 };
 
-// Decodes `object` into row `at` of `columns` (all of a table). Returns what is wrong with it; nothing: the row is complete.
-// A bad row may be written in part: its chunk is of no use. Fields without a column are skipped with `ignore_unknown`.
+// Decodes `object` into row `at` of `columns` (all of a table). Returns what is wrong with it;
+// nothing: the row is complete. A bad row may be written in part: its chunk is of no use. Fields
+// without a column are skipped with `ignore_unknown`.
 std::vector<JsonRowError> DecodeJsonRow(simdjson::dom::element object, bool ignore_unknown,
                                         std::vector<ColumnWriter>& columns, idx_t at);
 

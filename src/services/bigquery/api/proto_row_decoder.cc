@@ -24,7 +24,14 @@ constexpr int kMaxDepth = 16;
 // Google's encoders scale NUMERIC by 9 and BIGNUMERIC by 38 digits.
 constexpr int kBigNumericWireScale = 38;
 
-enum WireType : uint32_t { kVarint = 0, kFixed64 = 1, kDelimited = 2, kStartGroup = 3, kEndGroup = 4, kFixed32 = 5 };
+enum WireType : uint32_t {
+  kVarint = 0,
+  kFixed64 = 1,
+  kDelimited = 2,
+  kStartGroup = 3,
+  kEndGroup = 4,
+  kFixed32 = 5
+};
 
 bool ReadVarint(std::string_view* in, uint64_t* value) {
   uint64_t v = 0;
@@ -92,8 +99,9 @@ bool IsUnsigned64(FieldDescriptorProto::Type type) {
   return type == FieldDescriptorProto::TYPE_UINT64 || type == FieldDescriptorProto::TYPE_FIXED64;
 }
 bool IsInteger(FieldDescriptorProto::Type type) {
-  return WireTypeOf(type) != kDelimited && !IsFloating(type) && type != FieldDescriptorProto::TYPE_BOOL &&
-         type != FieldDescriptorProto::TYPE_ENUM && type != FieldDescriptorProto::TYPE_GROUP;
+  return WireTypeOf(type) != kDelimited && !IsFloating(type) &&
+         type != FieldDescriptorProto::TYPE_BOOL && type != FieldDescriptorProto::TYPE_ENUM &&
+         type != FieldDescriptorProto::TYPE_GROUP;
 }
 
 int64_t ToSigned(FieldDescriptorProto::Type type, uint64_t raw) {
@@ -170,13 +178,16 @@ struct ProtoRowDecoder::Row {
   }
 };
 
-// Looks types up by the tail of their name: a self-contained descriptor has lost its package, and its references have not.
+// Looks types up by the tail of their name: a self-contained descriptor has lost its package, and
+// its references have not.
 class ProtoRowDecoder::Builder {
  public:
   explicit Builder(const DescriptorProto& root) { Add(root, root.name()); }
 
-  StatusOr<std::unique_ptr<MessagePlan>> Build(const DescriptorProto& message, const std::vector<Field>& columns,
-                                               const std::string& path, int depth, std::string* extra_field) {
+  StatusOr<std::unique_ptr<MessagePlan>> Build(const DescriptorProto& message,
+                                               const std::vector<Field>& columns,
+                                               const std::string& path, int depth,
+                                               std::string* extra_field) {
     if (depth > kMaxDepth) return Invalid("The writer schema is nested too deeply.");
     auto plan = std::make_unique<MessagePlan>();
     std::vector<bool> covered(columns.size(), false);
@@ -186,20 +197,24 @@ class ProtoRowDecoder::Builder {
         name = field.options().GetExtension(google::cloud::bigquery::storage::v1::column_name);
       }
       const std::string full = path + name;
-      const auto at = std::find_if(columns.begin(), columns.end(),
-                                   [&](const Field& column) { return absl::EqualsIgnoreCase(column.name, name); });
+      const auto at = std::find_if(columns.begin(), columns.end(), [&](const Field& column) {
+        return absl::EqualsIgnoreCase(column.name, name);
+      });
       if (at == columns.end()) {
         *extra_field = full;
-        return Invalid(absl::StrCat("Input schema has more fields than BigQuery schema, extra fields: '", full, "'"));
+        return Invalid(absl::StrCat(
+            "Input schema has more fields than BigQuery schema, extra fields: '", full, "'"));
       }
-      if (field.number() <= 0) return Invalid(absl::StrCat("Field ", full, " has no valid number."));
+      if (field.number() <= 0)
+        return Invalid(absl::StrCat("Field ", full, " has no valid number."));
       FieldPlan made;
       made.name = name;
       made.type = field.type();
       made.repeated = field.label() == FieldDescriptorProto::LABEL_REPEATED;
       made.column = static_cast<int>(at - columns.begin());
       if (made.repeated != (at->mode == FieldMode::kRepeated)) {
-        return Invalid(absl::StrCat("Field ", full, " is ", made.repeated ? "repeated" : "not repeated",
+        return Invalid(absl::StrCat("Field ", full, " is ",
+                                    made.repeated ? "repeated" : "not repeated",
                                     " in the writer schema, and its column is ",
                                     made.repeated ? "not REPEATED." : "REPEATED."));
       }
@@ -218,7 +233,8 @@ class ProtoRowDecoder::Builder {
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].mode != FieldMode::kRequired) continue;
       if (!covered[i]) {
-        return Invalid(absl::StrCat("The required field ", path, columns[i].name, " is missing in the writer schema."));
+        return Invalid(absl::StrCat("The required field ", path, columns[i].name,
+                                    " is missing in the writer schema."));
       }
       plan->required.push_back(static_cast<int>(i));
     }
@@ -228,7 +244,8 @@ class ProtoRowDecoder::Builder {
  private:
   void Add(const DescriptorProto& message, const std::string& name) {
     messages_[name] = &message;
-    for (const DescriptorProto& nested : message.nested_type()) Add(nested, absl::StrCat(name, ".", nested.name()));
+    for (const DescriptorProto& nested : message.nested_type())
+      Add(nested, absl::StrCat(name, ".", nested.name()));
     for (const EnumDescriptorProto& nested : message.enum_type()) {
       enums_[absl::StrCat(name, ".", nested.name())] = &nested;
     }
@@ -254,19 +271,22 @@ class ProtoRowDecoder::Builder {
     return best;
   }
 
-  Status Resolve(const FieldDescriptorProto& field, const Field& column, const std::string& full, int depth,
-                 std::string* extra_field, FieldPlan* plan) {
+  Status Resolve(const FieldDescriptorProto& field, const Field& column, const std::string& full,
+                 int depth, std::string* extra_field, FieldPlan* plan) {
     if (field.type() == FieldDescriptorProto::TYPE_MESSAGE) {
       if (column.type == FieldType::kStruct) {
         const DescriptorProto* nested = Lookup(messages_, field.type_name());
         if (!nested) {
-          return Invalid(absl::StrCat("The type '", field.type_name(), "' of field ", full,
-                                      " is not within the writer schema; the descriptor must be self-contained."));
+          return Invalid(absl::StrCat(
+              "The type '", field.type_name(), "' of field ", full,
+              " is not within the writer schema; the descriptor must be self-contained."));
         }
-        HB_ASSIGN_OR_RETURN(plan->message, Build(*nested, column.fields, full + ".", depth + 1, extra_field));
+        HB_ASSIGN_OR_RETURN(plan->message,
+                            Build(*nested, column.fields, full + ".", depth + 1, extra_field));
         return absl::OkStatus();
       }
-      if (column.type == FieldType::kTimestamp && absl::EndsWith(field.type_name(), "google.protobuf.Timestamp")) {
+      if (column.type == FieldType::kTimestamp &&
+          absl::EndsWith(field.type_name(), "google.protobuf.Timestamp")) {
         plan->timestamp_message = true;
         return absl::OkStatus();
       }
@@ -274,15 +294,20 @@ class ProtoRowDecoder::Builder {
         plan->wrapper = true;
         plan->type = *wrapped;
       }
-    } else if (field.type() == FieldDescriptorProto::TYPE_ENUM && column.type == FieldType::kString) {
+    } else if (field.type() == FieldDescriptorProto::TYPE_ENUM &&
+               column.type == FieldType::kString) {
       const EnumDescriptorProto* nested = Lookup(enums_, field.type_name());
-      if (!nested) return Invalid(absl::StrCat("The enum of field ", full, " is not within the writer schema."));
-      for (const auto& value : nested->value()) plan->enum_names.emplace(value.number(), value.name());
+      if (!nested)
+        return Invalid(
+            absl::StrCat("The enum of field ", full, " is not within the writer schema."));
+      for (const auto& value : nested->value())
+        plan->enum_names.emplace(value.number(), value.name());
     }
     if (!Convertible(plan->type, column.type)) {
       return Invalid(absl::StrCat("The field ", full, " could not be converted: the proto type ",
-                                  FieldDescriptorProto::Type_Name(field.type()), " does not fit the column type ",
-                                  GoogleSqlTypeName(column.type), "."));
+                                  FieldDescriptorProto::Type_Name(field.type()),
+                                  " does not fit the column type ", GoogleSqlTypeName(column.type),
+                                  "."));
     }
     return absl::OkStatus();
   }
@@ -302,12 +327,13 @@ const ProtoRowDecoder::FieldPlan* ProtoRowDecoder::MessagePlan::Find(uint32_t nu
   return index < 0 ? nullptr : &fields[static_cast<size_t>(index)];
 }
 
-StatusOr<std::unique_ptr<ProtoRowDecoder>> ProtoRowDecoder::Create(const DescriptorProto& descriptor,
-                                                                   std::shared_ptr<const Table> table,
-                                                                   std::string* extra_field) {
+StatusOr<std::unique_ptr<ProtoRowDecoder>> ProtoRowDecoder::Create(
+    const DescriptorProto& descriptor, std::shared_ptr<const Table> table,
+    std::string* extra_field) {
   std::unique_ptr<ProtoRowDecoder> decoder(new ProtoRowDecoder);
-  HB_ASSIGN_OR_RETURN(decoder->plan_,
-                      Builder(descriptor).Build(descriptor, table->schema.fields, "", 1, extra_field));
+  HB_ASSIGN_OR_RETURN(
+      decoder->plan_,
+      Builder(descriptor).Build(descriptor, table->schema.fields, "", 1, extra_field));
   decoder->table_ = std::move(table);
   return decoder;
 }
@@ -330,19 +356,22 @@ std::vector<RowChunk> ProtoRowDecoder::Decode(const std::vector<std::string_view
   return chunks;
 }
 
-bool ProtoRowDecoder::DecodeMessage(const MessagePlan& plan, std::string_view bytes, std::vector<ColumnWriter>& columns,
-                                    idx_t at, Row* row) const {
+bool ProtoRowDecoder::DecodeMessage(const MessagePlan& plan, std::string_view bytes,
+                                    std::vector<ColumnWriter>& columns, idx_t at, Row* row) const {
   while (!bytes.empty()) {
     uint64_t tag, number = 0;
     std::string_view content;
-    if (!ReadVarint(&bytes, &tag) || tag >> 32 || tag >> 3 == 0) return row->Fail("row", "is not a valid message");
+    if (!ReadVarint(&bytes, &tag) || tag >> 32 || tag >> 3 == 0)
+      return row->Fail("row", "is not a valid message");
     const auto wire = static_cast<uint32_t>(tag & 7);
-    if (!ReadValue(&bytes, wire, &number, &content)) return row->Fail("row", "is not a valid message");
+    if (!ReadValue(&bytes, wire, &number, &content))
+      return row->Fail("row", "is not a valid message");
     const FieldPlan* field = plan.Find(static_cast<uint32_t>(tag >> 3));
     if (!field) continue;
     ColumnWriter& column = columns[static_cast<size_t>(field->column)];
-    const uint32_t want =
-        field->message || field->wrapper || field->timestamp_message ? uint32_t{kDelimited} : WireTypeOf(field->type);
+    const uint32_t want = field->message || field->wrapper || field->timestamp_message
+                              ? uint32_t{kDelimited}
+                              : WireTypeOf(field->type);
     if (!field->repeated) {
       if (wire != want) return row->Fail(field->name, "has another wire type than its field");
       if (!DecodeValue(*field, number, content, column, at, row)) return false;
@@ -352,7 +381,8 @@ bool ProtoRowDecoder::DecodeMessage(const MessagePlan& plan, std::string_view by
     } else if (wire == kDelimited) {  // packed
       while (!content.empty()) {
         std::string_view none;
-        if (!ReadValue(&content, want, &number, &none)) return row->Fail(field->name, "is not a valid packed list");
+        if (!ReadValue(&content, want, &number, &none))
+          return row->Fail(field->name, "is not a valid packed list");
         const idx_t element = column.Push(at);
         if (!DecodeValue(*field, number, none, column.element(), element, row)) return false;
       }
@@ -381,7 +411,8 @@ bool ProtoRowDecoder::DecodeValue(const FieldPlan& field, uint64_t number, std::
     while (!bytes.empty()) {
       uint64_t tag, value = 0;
       std::string_view content;
-      if (!ReadVarint(&bytes, &tag) || !ReadValue(&bytes, static_cast<uint32_t>(tag & 7), &value, &content)) {
+      if (!ReadVarint(&bytes, &tag) ||
+          !ReadValue(&bytes, static_cast<uint32_t>(tag & 7), &value, &content)) {
         return row->Fail(field.name, "is not a valid message");
       }
       const bool text = (tag & 7) == kDelimited;
@@ -394,8 +425,8 @@ bool ProtoRowDecoder::DecodeValue(const FieldPlan& field, uint64_t number, std::
     if (field.timestamp_message) {
       const auto seconds = static_cast<int64_t>(values[1]);
       const auto nanos = static_cast<int32_t>(values[2]);
-      if (seconds < kMinTimestampMicros / kMicrosPerSecond || seconds > kMaxTimestampMicros / kMicrosPerSecond ||
-          nanos < 0 || nanos > 999'999'999) {
+      if (seconds < kMinTimestampMicros / kMicrosPerSecond ||
+          seconds > kMaxTimestampMicros / kMicrosPerSecond || nanos < 0 || nanos > 999'999'999) {
         return row->Fail(field.name, "is out of the range of TIMESTAMP");
       }
       column.SetInt64(at, seconds * kMicrosPerSecond + nanos / 1000);
@@ -425,7 +456,8 @@ bool ProtoRowDecoder::DecodeValue(const FieldPlan& field, uint64_t number, std::
       column.SetDouble(at, v);
       return true;
     }
-    const auto decimal = DecimalFromDouble(v, to == FieldType::kNumeric ? kNumericScale : kBigNumericScale);
+    const auto decimal =
+        DecimalFromDouble(v, to == FieldType::kNumeric ? kNumericScale : kBigNumericScale);
     if (!decimal) return row->Fail(field.name, "does not fit into its decimal type");
     column.SetInt128(at, *decimal);
     return true;
@@ -436,14 +468,16 @@ bool ProtoRowDecoder::DecodeValue(const FieldPlan& field, uint64_t number, std::
     case FieldType::kBool: column.SetBool(at, v != 0); return true;
     case FieldType::kString: {
       const auto it = field.enum_names.find(static_cast<int32_t>(v));
-      if (it == field.enum_names.end()) return row->Fail(field.name, "has a number that its enum does not know");
+      if (it == field.enum_names.end())
+        return row->Fail(field.name, "has a number that its enum does not know");
       column.SetBytes(at, it->second);
       return true;
     }
     case FieldType::kNumeric:
     case FieldType::kBigNumeric: {
       const Int128 wide = IsUnsigned64(from) ? static_cast<Int128>(number) : static_cast<Int128>(v);
-      const auto decimal = DecimalFromInteger(wide, to == FieldType::kNumeric ? kNumericScale : kBigNumericScale);
+      const auto decimal =
+          DecimalFromInteger(wide, to == FieldType::kNumeric ? kNumericScale : kBigNumericScale);
       if (!decimal) return row->Fail(field.name, "does not fit into its decimal type");
       column.SetInt128(at, *decimal);
       return true;
@@ -455,7 +489,8 @@ bool ProtoRowDecoder::DecodeValue(const FieldPlan& field, uint64_t number, std::
       column.SetInt64(at, v);
       return true;
     case FieldType::kDate:
-      if (v < kMinDateDays || v > kMaxDateDays) return row->Fail(field.name, "is out of the range of DATE (days)");
+      if (v < kMinDateDays || v > kMaxDateDays)
+        return row->Fail(field.name, "is out of the range of DATE (days)");
       column.SetInt32(at, static_cast<int32_t>(v));
       return true;
     case FieldType::kTime: {

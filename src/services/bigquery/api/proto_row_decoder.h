@@ -1,4 +1,5 @@
-// Serialised protocol buffers, as the Storage Write API carries rows, decoded into a table's columns.
+// Serialised protocol buffers, as the Storage Write API carries rows, decoded into a table's
+// columns.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_API_PROTO_ROW_DECODER_H_
 #define HORNBEAM_SERVICES_BIGQUERY_API_PROTO_ROW_DECODER_H_
 
@@ -22,18 +23,21 @@ struct ProtoRowError {
   std::string message;
 };
 
-// Immutable: one per (writer schema, version of the table). The wire is read directly, without a DynamicMessage in
-// between; conversions are those of Google's table "Supported protocol buffer data types".
+// Immutable: one per (writer schema, version of the table). The wire is read directly, without a
+// DynamicMessage in between; conversions are those of Google's table "Supported protocol buffer
+// data types".
 class ProtoRowDecoder {
  public:
-  // INVALID_ARGUMENT when a field cannot be converted to its column, or a required column has no field. A field without a
-  // column is also INVALID_ARGUMENT, and `*extra_field` is its name then.
-  static StatusOr<std::unique_ptr<ProtoRowDecoder>> Create(const google::protobuf::DescriptorProto& descriptor,
-                                                           std::shared_ptr<const Table> table,
-                                                           std::string* extra_field);
+  // INVALID_ARGUMENT when a field cannot be converted to its column, or a required column has no
+  // field. A field without a column is also INVALID_ARGUMENT, and `*extra_field` is its name then.
+  static StatusOr<std::unique_ptr<ProtoRowDecoder>> Create(
+      const google::protobuf::DescriptorProto& descriptor, std::shared_ptr<const Table> table,
+      std::string* extra_field);
 
-  // Decodes all rows. With any bad row, `*errors` has one entry for each of these and the chunks are of no use.
-  std::vector<RowChunk> Decode(const std::vector<std::string_view>& rows, std::vector<ProtoRowError>* errors) const;
+  // Decodes all rows. With any bad row, `*errors` has one entry for each of these and the chunks
+  // are of no use.
+  std::vector<RowChunk> Decode(const std::vector<std::string_view>& rows,
+                               std::vector<ProtoRowError>* errors) const;
 
   const std::shared_ptr<const Table>& table() const { return table_; }
 
@@ -65,10 +69,10 @@ class ProtoRowDecoder {
   ProtoRowDecoder() = default;
 
   // Each returns false with `row->error` set.
-  bool DecodeMessage(const MessagePlan& plan, std::string_view bytes, std::vector<ColumnWriter>& columns, idx_t at,
-                     Row* row) const;
-  bool DecodeValue(const FieldPlan& field, uint64_t number, std::string_view bytes, ColumnWriter& column, idx_t at,
-                   Row* row) const;
+  bool DecodeMessage(const MessagePlan& plan, std::string_view bytes,
+                     std::vector<ColumnWriter>& columns, idx_t at, Row* row) const;
+  bool DecodeValue(const FieldPlan& field, uint64_t number, std::string_view bytes,
+                   ColumnWriter& column, idx_t at, Row* row) const;
 
   std::shared_ptr<const Table> table_;
   std::unique_ptr<MessagePlan> plan_;

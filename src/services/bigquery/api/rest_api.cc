@@ -5,7 +5,8 @@
 
 namespace hornbeam::services::bigquery {
 
-void RestApi::Add(HttpServer* server, std::string_view method, const std::string& pattern, Handler handler) {
+void RestApi::Add(HttpServer* server, std::string_view method, const std::string& pattern,
+                  Handler handler) {
   const auto serve = [this, handler](const HttpRequest& request, HttpResponse* response) {
     requests_.fetch_add(1, std::memory_order_relaxed);
     Status status;

@@ -5,9 +5,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <string>
-
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "base/http_server.h"
 #include "services/bigquery/core/catalog.h"
@@ -18,8 +17,8 @@
 
 namespace hornbeam::services::bigquery {
 
-// Translates requests and answers; the rules are the core's. Thread-safe. What it is made of outlives it, and it outlives
-// the server that it is registered with.
+// Translates requests and answers; the rules are the core's. Thread-safe. What it is made of
+// outlives it, and it outlives the server that it is registered with.
 class RestApi {
  public:
   struct Parts {
@@ -38,7 +37,8 @@ class RestApi {
 
  private:
   using Handler = Status (RestApi::*)(const HttpRequest&, HttpResponse*);
-  void Add(HttpServer* server, std::string_view method, const std::string& pattern, Handler handler);
+  void Add(HttpServer* server, std::string_view method, const std::string& pattern,
+           Handler handler);
 
   // rest_datasets.cc
   Status ListProjects(const HttpRequest& request, HttpResponse* response);

@@ -13,9 +13,13 @@ namespace {
 
 constexpr int64_t kDefaultPage = 1000;
 
-DatasetName NameOf(const HttpRequest& request) { return {request.Path("project"), request.Path("dataset")}; }
+DatasetName NameOf(const HttpRequest& request) {
+  return {request.Path("project"), request.Path("dataset")};
+}
 
-json Reference(const DatasetName& name) { return {{"projectId", name.project}, {"datasetId", name.dataset}}; }
+json Reference(const DatasetName& name) {
+  return {{"projectId", name.project}, {"datasetId", name.dataset}};
+}
 
 json DescribeDataset(const Dataset& dataset) {
   json resource = dataset.properties;
@@ -29,7 +33,8 @@ json DescribeDataset(const Dataset& dataset) {
   resource["creationTime"] = std::to_string(dataset.created_ms);
   resource["lastModifiedTime"] = std::to_string(dataset.modified_ms);
   resource["type"] = "DEFAULT";
-  resource["selfLink"] = absl::StrCat("/bigquery/v2/projects/", dataset.name.project, "/datasets/", dataset.name.dataset);
+  resource["selfLink"] = absl::StrCat("/bigquery/v2/projects/", dataset.name.project, "/datasets/",
+                                      dataset.name.dataset);
   resource["etag"] = EtagOf(resource);
   return resource;
 }
@@ -37,7 +42,8 @@ json DescribeDataset(const Dataset& dataset) {
 }  // namespace
 
 Status RestApi::ListProjects(const HttpRequest&, HttpResponse* response) {
-  SetBody({{"kind", "bigquery#projectList"}, {"projects", json::array()}, {"totalItems", 0}}, response);
+  SetBody({{"kind", "bigquery#projectList"}, {"projects", json::array()}, {"totalItems", 0}},
+          response);
   return absl::OkStatus();
 }
 
@@ -48,7 +54,8 @@ Status RestApi::InsertDataset(const HttpRequest& request, HttpResponse* response
     name.dataset = reference->value("datasetId", "");
   }
   if (name.dataset.empty()) {
-    return WithReason(Invalid("Required parameter is missing: datasetReference.datasetId"), "required");
+    return WithReason(Invalid("Required parameter is missing: datasetReference.datasetId"),
+                      "required");
   }
   HB_ASSIGN_OR_RETURN(const Dataset dataset, p_.catalog->CreateDataset(name, UserProperties(body)));
   SetBody(DescribeDataset(dataset), response);
@@ -91,14 +98,15 @@ Status RestApi::UpdateDataset(const HttpRequest& request, HttpResponse* response
   HB_RETURN_IF_ERROR(CheckIfMatch(request, DescribeDataset(current)["etag"]));
   json properties = request.method == "PATCH" ? current.properties : json::object();
   properties.merge_patch(body);
-  HB_ASSIGN_OR_RETURN(const Dataset dataset,
-                      p_.catalog->SetDatasetProperties(NameOf(request), UserProperties(properties)));
+  HB_ASSIGN_OR_RETURN(const Dataset dataset, p_.catalog->SetDatasetProperties(
+                                                 NameOf(request), UserProperties(properties)));
   SetBody(DescribeDataset(dataset), response);
   return absl::OkStatus();
 }
 
 Status RestApi::DeleteDataset(const HttpRequest& request, HttpResponse* response) {
-  HB_RETURN_IF_ERROR(p_.catalog->DeleteDataset(NameOf(request), QueryFlag(request, "deleteContents")));
+  HB_RETURN_IF_ERROR(
+      p_.catalog->DeleteDataset(NameOf(request), QueryFlag(request, "deleteContents")));
   response->status = 204;
   return absl::OkStatus();
 }

@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kDefaultPage = 100'000;
 constexpr int64_t kDefaultTimeoutMs = 10'000;
 constexpr int64_t kMaxTimeoutMs = 200'000;
-// How long an insert waits for the job: most queries are done by then, and their clients need not ask again.
+// How long an insert waits for the job: most queries are done by then, and their clients need not
+// ask again.
 constexpr std::chrono::milliseconds kInsertWait{200};
 
 json TableReference(const TableName& name) {
@@ -34,15 +35,20 @@ json ErrorProto(const Status& status) {
   return proto;
 }
 
-// The part of a query that jobs.insert (configuration.query) and jobs.query (the body) have in common.
+// The part of a query that jobs.insert (configuration.query) and jobs.query (the body) have in
+// common.
 StatusOr<QueryRequest> ToQueryRequest(const std::string& project, const json& query) {
   QueryRequest request;
   request.project = project;
   request.sql = query.value("query", "");
-  if (request.sql.empty()) return WithReason(Invalid("Required parameter is missing: query"), "required");
-  if (FlagOf(query, "useLegacySql")) return Invalid("Legacy SQL is not supported by this local BigQuery; use GoogleSQL.");
-  if (const auto it = query.find("defaultDataset"); it != query.end() && it->is_object() && it->contains("datasetId")) {
-    request.default_dataset = DatasetName{it->value("projectId", project), it->value("datasetId", "")};
+  if (request.sql.empty())
+    return WithReason(Invalid("Required parameter is missing: query"), "required");
+  if (FlagOf(query, "useLegacySql"))
+    return Invalid("Legacy SQL is not supported by this local BigQuery; use GoogleSQL.");
+  if (const auto it = query.find("defaultDataset");
+      it != query.end() && it->is_object() && it->contains("datasetId")) {
+    request.default_dataset =
+        DatasetName{it->value("projectId", project), it->value("datasetId", "")};
   }
   if (const auto it = query.find("queryParameters"); it != query.end()) request.parameters = *it;
   return request;
@@ -59,13 +65,15 @@ json StatisticsOf(const QueryOutcome& outcome) {
     json dml;
     if (outcome.statement_type == "INSERT") dml["insertedRowCount"] = n;
     if (outcome.statement_type == "UPDATE") dml["updatedRowCount"] = n;
-    if (outcome.statement_type == "DELETE" || outcome.statement_type == "TRUNCATE_TABLE") dml["deletedRowCount"] = n;
+    if (outcome.statement_type == "DELETE" || outcome.statement_type == "TRUNCATE_TABLE")
+      dml["deletedRowCount"] = n;
     if (!dml.is_null()) query["dmlStats"] = dml;
   }
   if (!outcome.ddl_operation.empty()) query["ddlOperationPerformed"] = outcome.ddl_operation;
   if (outcome.ddl_target) query["ddlTargetTable"] = TableReference(*outcome.ddl_target);
   if (!outcome.referenced.empty()) {
-    for (const TableName& name : outcome.referenced) query["referencedTables"].push_back(TableReference(name));
+    for (const TableName& name : outcome.referenced)
+      query["referencedTables"].push_back(TableReference(name));
   }
   return query;
 }
@@ -79,13 +87,15 @@ json DescribeJob(const JobSnapshot& job) {
   if (!query.contains("destinationTable")) {
     query["destinationTable"] = TableReference({job.project, kResultsDataset, job.id});
   }
-  json resource = {{"kind", "bigquery#job"},
-                   {"id", absl::StrCat(job.project, ":US.", job.id)},
-                   {"selfLink", absl::StrCat("/bigquery/v2/projects/", job.project, "/jobs/", job.id)},
-                   {"jobReference", JobReference(job)},
-                   {"configuration", std::move(configuration)},
-                   {"user_email", "local@hornbeam"}};
-  json statistics = {{"creationTime", std::to_string(job.created_ms)}, {"totalBytesProcessed", "0"}};
+  json resource = {
+      {"kind", "bigquery#job"},
+      {"id", absl::StrCat(job.project, ":US.", job.id)},
+      {"selfLink", absl::StrCat("/bigquery/v2/projects/", job.project, "/jobs/", job.id)},
+      {"jobReference", JobReference(job)},
+      {"configuration", std::move(configuration)},
+      {"user_email", "local@hornbeam"}};
+  json statistics = {{"creationTime", std::to_string(job.created_ms)},
+                     {"totalBytesProcessed", "0"}};
   if (job.state != JobState::kPending) statistics["startTime"] = std::to_string(job.started_ms);
   json status = {{"state", job.state == JobState::kDone      ? "DONE"
                            : job.state == JobState::kRunning ? "RUNNING"
@@ -106,8 +116,8 @@ json DescribeJob(const JobSnapshot& job) {
 }
 
 // The answer of jobs.query and jobs.getQueryResults for a job, with rows [first, first + most).
-Status SetResults(const JobSnapshot& job, const char* kind, int64_t first, int64_t most, bool int64_timestamps,
-                  HttpResponse* response) {
+Status SetResults(const JobSnapshot& job, const char* kind, int64_t first, int64_t most,
+                  bool int64_timestamps, HttpResponse* response) {
   json body = {{"kind", kind},
                {"jobReference", JobReference(job)},
                {"jobComplete", job.state == JobState::kDone},
@@ -119,7 +129,8 @@ Status SetResults(const JobSnapshot& job, const char* kind, int64_t first, int64
   }
   HB_RETURN_IF_ERROR(job.status);
   body["queryId"] = job.id;
-  if (job.outcome.affected_rows) body["numDmlAffectedRows"] = std::to_string(*job.outcome.affected_rows);
+  if (job.outcome.affected_rows)
+    body["numDmlAffectedRows"] = std::to_string(*job.outcome.affected_rows);
   if (!job.outcome.rows) {
     body["totalRows"] = "0";
     body["schema"] = json::object();
@@ -144,11 +155,14 @@ Status RestApi::InsertJob(const HttpRequest& request, HttpResponse* response) {
   const json configuration = body.value("configuration", json::object());
   const auto query = configuration.find("query");
   if (query == configuration.end()) {
-    return Invalid("Only query jobs are supported by this local BigQuery; write rows with insertAll or the Storage Write API.");
+    return Invalid(
+        "Only query jobs are supported by this local BigQuery; write rows with insertAll or the "
+        "Storage Write API.");
   }
   HB_ASSIGN_OR_RETURN(QueryRequest wanted, ToQueryRequest(project, *query));
   if (const auto it = query->find("destinationTable"); it != query->end() && it->is_object()) {
-    wanted.destination = TableName{it->value("projectId", project), it->value("datasetId", ""), it->value("tableId", "")};
+    wanted.destination = TableName{it->value("projectId", project), it->value("datasetId", ""),
+                                   it->value("tableId", "")};
     wanted.write_disposition = query->value("writeDisposition", "WRITE_EMPTY");
     if (query->value("createDisposition", "CREATE_IF_NEEDED") == "CREATE_NEVER") {
       HB_RETURN_IF_ERROR(p_.catalog->GetTable(*wanted.destination).status());
@@ -168,14 +182,16 @@ Status RestApi::InsertJob(const HttpRequest& request, HttpResponse* response) {
     return absl::OkStatus();
   }
   const std::string id = body.value("jobReference", json::object()).value("jobId", "");
-  HB_ASSIGN_OR_RETURN(JobSnapshot job, p_.jobs->Insert(project, id, configuration, std::move(wanted)));
+  HB_ASSIGN_OR_RETURN(JobSnapshot job,
+                      p_.jobs->Insert(project, id, configuration, std::move(wanted)));
   HB_ASSIGN_OR_RETURN(job, p_.jobs->Wait(project, job.id, kInsertWait));
   SetBody(DescribeJob(job), response);
   return absl::OkStatus();
 }
 
 Status RestApi::GetJob(const HttpRequest& request, HttpResponse* response) {
-  HB_ASSIGN_OR_RETURN(const JobSnapshot job, p_.jobs->Get(request.Path("project"), request.Path("job")));
+  HB_ASSIGN_OR_RETURN(const JobSnapshot job,
+                      p_.jobs->Get(request.Path("project"), request.Path("job")));
   SetBody(DescribeJob(job), response);
   return absl::OkStatus();
 }
@@ -201,7 +217,8 @@ Status RestApi::ListJobs(const HttpRequest& request, HttpResponse* response) {
 
 Status RestApi::CancelJob(const HttpRequest& request, HttpResponse* response) {
   HB_RETURN_IF_ERROR(p_.jobs->Cancel(request.Path("project"), request.Path("job")));
-  HB_ASSIGN_OR_RETURN(const JobSnapshot job, p_.jobs->Get(request.Path("project"), request.Path("job")));
+  HB_ASSIGN_OR_RETURN(const JobSnapshot job,
+                      p_.jobs->Get(request.Path("project"), request.Path("job")));
   SetBody({{"kind", "bigquery#jobCancelResponse"}, {"job", DescribeJob(job)}}, response);
   return absl::OkStatus();
 }
@@ -227,14 +244,20 @@ Status RestApi::Query(const HttpRequest& request, HttpResponse* response) {
     SetBody(answer, response);
     return absl::OkStatus();
   }
-  const int64_t timeout = std::min(body.contains("timeoutMs") ? body["timeoutMs"].get<int64_t>() : kDefaultTimeoutMs, kMaxTimeoutMs);
-  const int64_t most = body.contains("maxResults") ? body["maxResults"].get<int64_t>() : kDefaultPage;
-  const bool int64_timestamps = FlagOf(body.value("formatOptions", json::object()), "useInt64Timestamp");
+  const int64_t timeout =
+      std::min(body.contains("timeoutMs") ? body["timeoutMs"].get<int64_t>() : kDefaultTimeoutMs,
+               kMaxTimeoutMs);
+  const int64_t most =
+      body.contains("maxResults") ? body["maxResults"].get<int64_t>() : kDefaultPage;
+  const bool int64_timestamps =
+      FlagOf(body.value("formatOptions", json::object()), "useInt64Timestamp");
   json configuration = {{"query", body}};
-  for (const char* key : {"maxResults", "timeoutMs", "formatOptions", "requestId", "kind", "location", "jobCreationMode"}) {
+  for (const char* key : {"maxResults", "timeoutMs", "formatOptions", "requestId", "kind",
+                          "location", "jobCreationMode"}) {
     configuration["query"].erase(key);
   }
-  HB_ASSIGN_OR_RETURN(JobSnapshot job, p_.jobs->Insert(project, "", std::move(configuration), std::move(wanted)));
+  HB_ASSIGN_OR_RETURN(JobSnapshot job,
+                      p_.jobs->Insert(project, "", std::move(configuration), std::move(wanted)));
   HB_ASSIGN_OR_RETURN(job, p_.jobs->Wait(project, job.id, std::chrono::milliseconds(timeout)));
   return SetResults(job, "bigquery#queryResponse", 0, most, int64_timestamps, response);
 }
@@ -244,8 +267,9 @@ Status RestApi::GetQueryResults(const HttpRequest& request, HttpResponse* respon
   HB_ASSIGN_OR_RETURN(const int64_t most, QueryNumber(request, "maxResults", kDefaultPage));
   HB_ASSIGN_OR_RETURN(const int64_t start_index, QueryNumber(request, "startIndex", 0));
   HB_ASSIGN_OR_RETURN(const int64_t first, QueryNumber(request, "pageToken", start_index));
-  HB_ASSIGN_OR_RETURN(const JobSnapshot job, p_.jobs->Wait(request.Path("project"), request.Path("job"),
-                                                           std::chrono::milliseconds(std::min(timeout, kMaxTimeoutMs))));
+  HB_ASSIGN_OR_RETURN(const JobSnapshot job,
+                      p_.jobs->Wait(request.Path("project"), request.Path("job"),
+                                    std::chrono::milliseconds(std::min(timeout, kMaxTimeoutMs))));
   return SetResults(job, "bigquery#getQueryResultsResponse", first, most,
                     QueryFlag(request, "formatOptions.useInt64Timestamp"), response);
 }

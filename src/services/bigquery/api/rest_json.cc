@@ -17,7 +17,9 @@ namespace {
 
 constexpr size_t kMaxPageBytes = 10 << 20;
 
-std::string Text(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string Text(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -25,7 +27,8 @@ StatusOr<json> ParseBody(const HttpRequest& request) {
   if (request.body.empty()) return json::object();
   json body = json::parse(request.body, nullptr, /*allow_exceptions=*/false);
   if (!body.is_object()) {
-    return WithReason(Invalid("Parse error: the body of the request is not a JSON object."), "parseError");
+    return WithReason(Invalid("Parse error: the body of the request is not a JSON object."),
+                      "parseError");
   }
   return body;
 }
@@ -65,12 +68,14 @@ bool QueryFlag(const HttpRequest& request, std::string_view name) {
   return absl::EqualsIgnoreCase(request.Query(name).value_or(""), "true");
 }
 
-StatusOr<int64_t> QueryNumber(const HttpRequest& request, std::string_view name, int64_t otherwise) {
+StatusOr<int64_t> QueryNumber(const HttpRequest& request, std::string_view name,
+                              int64_t otherwise) {
   const auto text = request.Query(name);
   if (!text || text->empty()) return otherwise;
   int64_t value;
   if (!absl::SimpleAtoi(*text, &value) || value < 0) {
-    return Invalid(absl::StrCat("Invalid value for ", absl::string_view(name.data(), name.size()), ": ", *text));
+    return Invalid(absl::StrCat("Invalid value for ", absl::string_view(name.data(), name.size()),
+                                ": ", *text));
   }
   return value;
 }
@@ -91,17 +96,20 @@ Status CheckIfMatch(const HttpRequest& request, const std::string& etag) {
 json UserProperties(const json& body) {
   json properties = body;
   for (const char* computed :
-       {"kind", "etag", "id", "selfLink", "tableReference", "datasetReference", "schema", "numRows", "numBytes",
-        "numLongTermBytes", "numActiveLogicalBytes", "numTotalLogicalBytes", "creationTime", "lastModifiedTime", "type",
-        "streamingBuffer", "numPhysicalBytes", "numTimeTravelPhysicalBytes"}) {
+       {"kind", "etag", "id", "selfLink", "tableReference", "datasetReference", "schema", "numRows",
+        "numBytes", "numLongTermBytes", "numActiveLogicalBytes", "numTotalLogicalBytes",
+        "creationTime", "lastModifiedTime", "type", "streamingBuffer", "numPhysicalBytes",
+        "numTimeTravelPhysicalBytes"}) {
     properties.erase(computed);
   }
   // null is "not set".
-  for (auto it = properties.begin(); it != properties.end();) it = it->is_null() ? properties.erase(it) : std::next(it);
+  for (auto it = properties.begin(); it != properties.end();)
+    it = it->is_null() ? properties.erase(it) : std::next(it);
   return properties;
 }
 
-StatusOr<int64_t> PageOf(const RowSet& rows, int64_t first, int64_t most, bool int64_timestamps, std::string* out) {
+StatusOr<int64_t> PageOf(const RowSet& rows, int64_t first, int64_t most, bool int64_timestamps,
+                         std::string* out) {
   constexpr int64_t kStep = 1000;
   const int64_t end = most < rows.total_rows - first ? first + most : rows.total_rows;
   int64_t at = first;

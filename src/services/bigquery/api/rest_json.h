@@ -3,10 +3,9 @@
 #define HORNBEAM_SERVICES_BIGQUERY_API_REST_JSON_H_
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-
-#include <nlohmann/json.hpp>
 
 #include "base/http_server.h"
 #include "base/status.h"
@@ -14,7 +13,8 @@
 
 namespace hornbeam::services::bigquery {
 
-// Results that are read as a table: the dataset that a query without a destination reports, and the job's id as the table.
+// Results that are read as a table: the dataset that a query without a destination reports, and the
+// job's id as the table.
 inline constexpr char kResultsDataset[] = "_hornbeam_results";
 
 // The body as a JSON object; an empty body is {}. INVALID_ARGUMENT otherwise.
@@ -38,8 +38,10 @@ Status CheckIfMatch(const HttpRequest& request, const std::string& etag);
 // The members of `body` that a user may set: all but those that the service computes.
 nlohmann::json UserProperties(const nlohmann::json& body);
 
-// One page of `rows`, from row `first`: up to `most` rows and about ten megabytes. Returns the number of rows.
-StatusOr<int64_t> PageOf(const RowSet& rows, int64_t first, int64_t most, bool int64_timestamps, std::string* out);
+// One page of `rows`, from row `first`: up to `most` rows and about ten megabytes. Returns the
+// number of rows.
+StatusOr<int64_t> PageOf(const RowSet& rows, int64_t first, int64_t most, bool int64_timestamps,
+                         std::string* out);
 
 }  // namespace hornbeam::services::bigquery
 

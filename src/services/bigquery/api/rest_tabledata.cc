@@ -32,8 +32,8 @@ struct RowErrors {
 };
 
 // Lays `rows` out in chunks; the bad ones are reported.
-std::vector<RowChunk> DecodeRows(const Table& table, const std::vector<InputRow>& rows, bool ignore_unknown,
-                                 std::vector<RowErrors>* errors) {
+std::vector<RowChunk> DecodeRows(const Table& table, const std::vector<InputRow>& rows,
+                                 bool ignore_unknown, std::vector<RowErrors>* errors) {
   std::vector<RowChunk> chunks;
   const size_t capacity = RowChunk::Capacity();
   chunks.reserve(rows.size() / capacity + 1);
@@ -71,12 +71,14 @@ void AppendRowErrors(const RowErrors& row, std::string* out) {
 Status RestApi::InsertAll(const HttpRequest& request, HttpResponse* response) {
   const TableName name{request.Path("project"), request.Path("dataset"), request.Path("table")};
   HB_ASSIGN_OR_RETURN(const auto table, p_.catalog->GetTable(name));
-  if (table->is_view()) return Invalid(absl::StrCat("Cannot add rows to a view: ", name.ToString()));
+  if (table->is_view())
+    return Invalid(absl::StrCat("Cannot add rows to a view: ", name.ToString()));
   if (table->schema.fields.empty()) return Invalid("The destination table has no schema.");
   thread_local simdjson::dom::parser parser;
   simdjson::dom::object body;
   if (parser.parse(request.body).get(body) != simdjson::SUCCESS) {
-    return WithReason(Invalid("Parse error: the body of the request is not a JSON object."), "parseError");
+    return WithReason(Invalid("Parse error: the body of the request is not a JSON object."),
+                      "parseError");
   }
   const auto flag = [&](const char* key) {
     bool value = false;
@@ -84,11 +86,14 @@ Status RestApi::InsertAll(const HttpRequest& request, HttpResponse* response) {
   };
   const bool skip_invalid = flag("skipInvalidRows");
   const bool ignore_unknown = flag("ignoreUnknownValues");
-  if (std::string_view suffix; body["templateSuffix"].get(suffix) == simdjson::SUCCESS && !suffix.empty()) {
-    return Invalid("templateSuffix is not supported by this local BigQuery; create the table first.");
+  if (std::string_view suffix;
+      body["templateSuffix"].get(suffix) == simdjson::SUCCESS && !suffix.empty()) {
+    return Invalid(
+        "templateSuffix is not supported by this local BigQuery; create the table first.");
   }
   simdjson::dom::array list;
-  if (body["rows"].get(list) != simdjson::SUCCESS || list.size() == 0) return Invalid("No rows present in the request.");
+  if (body["rows"].get(list) != simdjson::SUCCESS || list.size() == 0)
+    return Invalid("No rows present in the request.");
 
   const std::string table_key = name.ToString();
   std::vector<InputRow> rows;
@@ -130,7 +135,8 @@ Status RestApi::InsertAll(const HttpRequest& request, HttpResponse* response) {
       append.chunks = DecodeRows(*table, good, ignore_unknown, &none);
     } else {
       for (const InputRow& row : good) errors.push_back({row.index, {{"stopped", "", ""}}});
-      std::sort(errors.begin(), errors.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+      std::sort(errors.begin(), errors.end(),
+                [](const auto& a, const auto& b) { return a.index < b.index; });
       good.clear();
       forget_ids();
     }
@@ -164,7 +170,8 @@ Status RestApi::ListTableData(const HttpRequest& request, HttpResponse* response
   if (name.dataset == kResultsDataset) {
     HB_ASSIGN_OR_RETURN(const JobSnapshot job, p_.jobs->Get(name.project, name.table));
     if (!job.outcome.rows) return TableNotFound(name);
-    HB_ASSIGN_OR_RETURN(const int64_t n, PageOf(*job.outcome.rows, first, most, int64_timestamps, &text));
+    HB_ASSIGN_OR_RETURN(const int64_t n,
+                        PageOf(*job.outcome.rows, first, most, int64_timestamps, &text));
     body["totalRows"] = std::to_string(job.outcome.rows->total_rows);
     if (first + n < job.outcome.rows->total_rows) body["pageToken"] = std::to_string(first + n);
     SetBodyWithRows(body, text, response);
@@ -172,10 +179,12 @@ Status RestApi::ListTableData(const HttpRequest& request, HttpResponse* response
   }
   HB_ASSIGN_OR_RETURN(const auto table, p_.catalog->GetTable(name));
   if (table->is_view()) {
-    return Invalid(absl::StrCat("Cannot list a table of type VIEW: ", name.ToString(), "; query it."));
+    return Invalid(
+        absl::StrCat("Cannot list a table of type VIEW: ", name.ToString(), "; query it."));
   }
   std::string columns;
-  for (const auto& selected : absl::StrSplit(request.Query("selectedFields").value_or(""), ',', absl::SkipEmpty())) {
+  for (const auto& selected :
+       absl::StrSplit(request.Query("selectedFields").value_or(""), ',', absl::SkipEmpty())) {
     const int at = table->schema.Find({selected.data(), selected.size()});
     if (at < 0) return Invalid(absl::StrCat("Invalid field in selectedFields: ", selected));
   }
@@ -186,7 +195,8 @@ Status RestApi::ListTableData(const HttpRequest& request, HttpResponse* response
       const bool chosen = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& one) {
         return table->schema.Find(one) == table->schema.Find(field.name);
       });
-      if (chosen) absl::StrAppend(&columns, columns.empty() ? "" : ", ", QuoteIdentifier(field.name));
+      if (chosen)
+        absl::StrAppend(&columns, columns.empty() ? "" : ", ", QuoteIdentifier(field.name));
     }
   } else {
     columns = "*";
@@ -198,9 +208,10 @@ Status RestApi::ListTableData(const HttpRequest& request, HttpResponse* response
   body["totalRows"] = std::to_string(total);
   int64_t n = 0;
   if (!table->schema.fields.empty() && first < total && most > 0) {
-    HB_ASSIGN_OR_RETURN(auto result,
-                        connection->Query(absl::StrCat("SELECT ", columns, " FROM ", PhysicalTable(name), " LIMIT ",
-                                                       std::min(most, kDefaultPage), " OFFSET ", first)));
+    HB_ASSIGN_OR_RETURN(
+        auto result,
+        connection->Query(absl::StrCat("SELECT ", columns, " FROM ", PhysicalTable(name), " LIMIT ",
+                                       std::min(most, kDefaultPage), " OFFSET ", first)));
     RowSet rows;
     while (auto chunk = result.NextChunk()) {
       rows.total_rows += static_cast<int64_t>(chunk->size());

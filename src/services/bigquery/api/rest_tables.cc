@@ -30,8 +30,8 @@ json DescribeStatic(const Table& table) {
   resource["lastModifiedTime"] = std::to_string(table.modified_ms);
   resource["type"] = table.is_view() ? "VIEW" : "TABLE";
   resource["location"] = "US";
-  resource["selfLink"] = absl::StrCat("/bigquery/v2/projects/", table.name.project, "/datasets/", table.name.dataset,
-                                      "/tables/", table.name.table);
+  resource["selfLink"] = absl::StrCat("/bigquery/v2/projects/", table.name.project, "/datasets/",
+                                      table.name.dataset, "/tables/", table.name.table);
   resource["etag"] = EtagOf(resource);
   return resource;
 }
@@ -41,20 +41,25 @@ Status CheckPartitioning(const json& properties, const TableSchema& schema) {
     const std::string field = it->value("field", "");
     const int at = schema.Find(field);
     if (!field.empty() && at < 0) {
-      return Invalid(absl::StrCat("The field specified for partitioning cannot be found in the schema: ", field));
+      return Invalid(absl::StrCat(
+          "The field specified for partitioning cannot be found in the schema: ", field));
     }
     if (at >= 0) {
       const FieldType type = schema.fields[static_cast<size_t>(at)].type;
-      if (type != FieldType::kDate && type != FieldType::kTimestamp && type != FieldType::kDatetime) {
-        return Invalid("The field specified for time partitioning can only be of type TIMESTAMP, DATE or DATETIME.");
+      if (type != FieldType::kDate && type != FieldType::kTimestamp &&
+          type != FieldType::kDatetime) {
+        return Invalid(
+            "The field specified for time partitioning can only be of type TIMESTAMP, DATE or "
+            "DATETIME.");
       }
     }
   }
   if (const auto it = properties.find("clustering"); it != properties.end()) {
     for (const json& field : it->value("fields", json::array())) {
       if (schema.Find(field.get<std::string>()) < 0) {
-        return Invalid(absl::StrCat("The field specified for clustering cannot be found in the schema: ",
-                                    field.get<std::string>()));
+        return Invalid(
+            absl::StrCat("The field specified for clustering cannot be found in the schema: ",
+                         field.get<std::string>()));
       }
     }
   }
@@ -67,7 +72,8 @@ StatusOr<json> RestApi::Describe(const Table& table) const {
   json resource = DescribeStatic(table);
   if (!table.is_view()) {
     HB_ASSIGN_OR_RETURN(auto connection, p_.catalog->database().Connect());
-    HB_ASSIGN_OR_RETURN(auto count, connection->Query("SELECT count(*) FROM " + PhysicalTable(table.name)));
+    HB_ASSIGN_OR_RETURN(auto count,
+                        connection->Query("SELECT count(*) FROM " + PhysicalTable(table.name)));
     resource["numRows"] = count.AllText()[0][0];
   }
   return resource;
@@ -83,8 +89,10 @@ Status RestApi::InsertTable(const HttpRequest& request, HttpResponse* response) 
   if (table.name.table.empty()) {
     return WithReason(Invalid("Required parameter is missing: tableReference.tableId"), "required");
   }
-  for (const char* kind : {"externalDataConfiguration", "materializedView", "snapshotDefinition", "cloneDefinition"}) {
-    if (body.contains(kind)) return Invalid(absl::StrCat(kind, " is not supported by this local BigQuery."));
+  for (const char* kind :
+       {"externalDataConfiguration", "materializedView", "snapshotDefinition", "cloneDefinition"}) {
+    if (body.contains(kind))
+      return Invalid(absl::StrCat(kind, " is not supported by this local BigQuery."));
   }
   table.properties = UserProperties(body);
   HB_RETURN_IF_ERROR(p_.catalog->GetDataset(table.name.dataset_name()).status());
@@ -109,8 +117,11 @@ Status RestApi::GetTable(const HttpRequest& request, HttpResponse* response) {
   const TableName name = NameOf(request);
   if (name.dataset == kResultsDataset) {
     HB_ASSIGN_OR_RETURN(const JobSnapshot job, p_.jobs->Get(name.project, name.table));
-    json resource = {{"kind", "bigquery#table"}, {"id", name.ToString()}, {"tableReference", Reference(name)},
-                     {"type", "TABLE"}, {"location", "US"}};
+    json resource = {{"kind", "bigquery#table"},
+                     {"id", name.ToString()},
+                     {"tableReference", Reference(name)},
+                     {"type", "TABLE"},
+                     {"location", "US"}};
     if (job.outcome.rows) {
       resource["schema"] = SchemaToJson(job.outcome.rows->schema);
       resource["numRows"] = std::to_string(job.outcome.rows->total_rows);
@@ -135,7 +146,9 @@ Status RestApi::ListTables(const HttpRequest& request, HttpResponse* response) {
   int64_t at = first;
   for (; at < total && at < first + most; ++at) {
     json item = DescribeStatic(*all[static_cast<size_t>(at)]);
-    for (const char* key : {"schema", "etag", "selfLink", "lastModifiedTime", "description", "location"}) item.erase(key);
+    for (const char* key :
+         {"schema", "etag", "selfLink", "lastModifiedTime", "description", "location"})
+      item.erase(key);
     list.push_back(std::move(item));
   }
   json body = {{"kind", "bigquery#tableList"}, {"tables", std::move(list)}, {"totalItems", total}};
@@ -151,7 +164,8 @@ Status RestApi::UpdateTable(const HttpRequest& request, HttpResponse* response) 
   json properties = request.method == "PATCH" ? current->properties : json::object();
   properties.merge_patch(body);
   properties = UserProperties(properties);
-  if (current->is_view() && properties.value("view", json()) != current->properties.value("view", json())) {
+  if (current->is_view() &&
+      properties.value("view", json()) != current->properties.value("view", json())) {
     // Another query is another view.
     Catalog::NewTable table;
     table.name = current->name;
@@ -169,13 +183,15 @@ Status RestApi::UpdateTable(const HttpRequest& request, HttpResponse* response) 
     return absl::OkStatus();
   }
   TableSchema schema;
-  const bool has_schema = body.contains("schema") && body["schema"].is_object() && body["schema"].contains("fields");
+  const bool has_schema =
+      body.contains("schema") && body["schema"].is_object() && body["schema"].contains("fields");
   if (has_schema) {
     HB_ASSIGN_OR_RETURN(schema, SchemaFromJson(body["schema"]));
   }
   HB_RETURN_IF_ERROR(CheckPartitioning(properties, has_schema ? schema : current->schema));
   HB_ASSIGN_OR_RETURN(const auto table,
-                      p_.catalog->UpdateTable(current->name, has_schema ? &schema : nullptr, std::move(properties)));
+                      p_.catalog->UpdateTable(current->name, has_schema ? &schema : nullptr,
+                                              std::move(properties)));
   HB_ASSIGN_OR_RETURN(const json resource, Describe(*table));
   SetBody(resource, response);
   return absl::OkStatus();

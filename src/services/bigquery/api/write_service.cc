@@ -16,7 +16,8 @@ grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context, const grp
   return reactor;
 }
 
-void Describe(const std::string& name, int64_t created_us, const TableSchema* schema, storage::WriteStream* out) {
+void Describe(const std::string& name, int64_t created_us, const TableSchema* schema,
+              storage::WriteStream* out) {
   out->set_name(name);
   out->set_type(storage::WriteStream::COMMITTED);
   out->set_write_mode(storage::WriteStream::INSERT);
@@ -27,16 +28,17 @@ void Describe(const std::string& name, int64_t created_us, const TableSchema* sc
 }
 
 Status OnlyCommitted(absl::string_view call) {
-  return absl::UnimplementedError(
-      absl::StrCat(call, " is for PENDING and BUFFERED streams, which this local BigQuery does not have; use a "
-                         "COMMITTED stream or the default stream."));
+  return absl::UnimplementedError(absl::StrCat(
+      call,
+      " is for PENDING and BUFFERED streams, which this local BigQuery does not have; use a "
+      "COMMITTED stream or the default stream."));
 }
 
 }  // namespace
 
-grpc::ServerUnaryReactor* WriteService::CreateWriteStream(grpc::CallbackServerContext* context,
-                                                          const storage::CreateWriteStreamRequest* request,
-                                                          storage::WriteStream* response) {
+grpc::ServerUnaryReactor* WriteService::CreateWriteStream(
+    grpc::CallbackServerContext* context, const storage::CreateWriteStreamRequest* request,
+    storage::WriteStream* response) {
   const auto name = ParseTableResource(request->parent());
   if (!name.ok()) return Finish(context, ToGrpcStatus(name.status()));
   if (request->write_stream().type() == storage::WriteStream::PENDING ||
@@ -48,8 +50,8 @@ grpc::ServerUnaryReactor* WriteService::CreateWriteStream(grpc::CallbackServerCo
   }
   const auto table = catalog_->GetTable(*name);
   if (!table.ok()) {
-    return Finish(context,
-                  ToGrpcStatus(table.status(), storage::StorageError::TABLE_NOT_FOUND, name->ResourceName()));
+    return Finish(context, ToGrpcStatus(table.status(), storage::StorageError::TABLE_NOT_FOUND,
+                                        name->ResourceName()));
   }
   const auto stream = catalog_->CreateStream(*name);
   if (!stream.ok()) return Finish(context, ToGrpcStatus(stream.status()));
@@ -57,27 +59,28 @@ grpc::ServerUnaryReactor* WriteService::CreateWriteStream(grpc::CallbackServerCo
   return Finish(context, grpc::Status::OK);
 }
 
-grpc::ServerBidiReactor<storage::AppendRowsRequest, storage::AppendRowsResponse>* WriteService::AppendRows(
-    grpc::CallbackServerContext*) {
+grpc::ServerBidiReactor<storage::AppendRowsRequest, storage::AppendRowsResponse>*
+WriteService::AppendRows(grpc::CallbackServerContext*) {
   return new AppendConnection(catalog_, committer_);
 }
 
-grpc::ServerUnaryReactor* WriteService::GetWriteStream(grpc::CallbackServerContext* context,
-                                                       const storage::GetWriteStreamRequest* request,
-                                                       storage::WriteStream* response) {
+grpc::ServerUnaryReactor* WriteService::GetWriteStream(
+    grpc::CallbackServerContext* context, const storage::GetWriteStreamRequest* request,
+    storage::WriteStream* response) {
   const auto name = ParseStreamResource(request->name());
   if (!name.ok()) return Finish(context, ToGrpcStatus(name.status()));
   const auto table = catalog_->GetTable(name->table);
   if (!table.ok()) {
-    return Finish(context,
-                  ToGrpcStatus(table.status(), storage::StorageError::TABLE_NOT_FOUND, name->table.ResourceName()));
+    return Finish(context, ToGrpcStatus(table.status(), storage::StorageError::TABLE_NOT_FOUND,
+                                        name->table.ResourceName()));
   }
   const std::string canonical = absl::StrCat(name->table.ResourceName(), "/streams/", name->stream);
   int64_t created_us = (*table)->created_ms * 1000;
   if (!name->is_default()) {
     const auto stream = catalog_->GetStream(canonical);
     if (!stream.ok()) {
-      return Finish(context, ToGrpcStatus(stream.status(), storage::StorageError::STREAM_NOT_FOUND, canonical));
+      return Finish(context, ToGrpcStatus(stream.status(), storage::StorageError::STREAM_NOT_FOUND,
+                                          canonical));
     }
     created_us = stream->created_us;
   }
@@ -86,34 +89,37 @@ grpc::ServerUnaryReactor* WriteService::GetWriteStream(grpc::CallbackServerConte
   return Finish(context, grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* WriteService::FinalizeWriteStream(grpc::CallbackServerContext* context,
-                                                            const storage::FinalizeWriteStreamRequest* request,
-                                                            storage::FinalizeWriteStreamResponse* response) {
+grpc::ServerUnaryReactor* WriteService::FinalizeWriteStream(
+    grpc::CallbackServerContext* context, const storage::FinalizeWriteStreamRequest* request,
+    storage::FinalizeWriteStreamResponse* response) {
   const auto name = ParseStreamResource(request->name());
   if (!name.ok()) return Finish(context, ToGrpcStatus(name.status()));
   if (name->is_default()) {
-    return Finish(context, ToGrpcStatus(Invalid("The default stream cannot be finalized."),
-                                        storage::StorageError::INVALID_STREAM_TYPE, request->name()));
+    return Finish(context,
+                  ToGrpcStatus(Invalid("The default stream cannot be finalized."),
+                               storage::StorageError::INVALID_STREAM_TYPE, request->name()));
   }
   const auto stream = catalog_->FinalizeStream(request->name());
   if (!stream.ok()) {
     const bool missing = stream.status().code() == absl::StatusCode::kNotFound;
-    return Finish(context, missing ? ToGrpcStatus(stream.status(), storage::StorageError::STREAM_NOT_FOUND,
-                                                  request->name())
-                                   : ToGrpcStatus(stream.status()));
+    return Finish(context,
+                  missing ? ToGrpcStatus(stream.status(), storage::StorageError::STREAM_NOT_FOUND,
+                                         request->name())
+                          : ToGrpcStatus(stream.status()));
   }
   response->set_row_count(stream->next_offset);
   return Finish(context, grpc::Status::OK);
 }
 
-grpc::ServerUnaryReactor* WriteService::BatchCommitWriteStreams(grpc::CallbackServerContext* context,
-                                                                const storage::BatchCommitWriteStreamsRequest*,
-                                                                storage::BatchCommitWriteStreamsResponse*) {
+grpc::ServerUnaryReactor* WriteService::BatchCommitWriteStreams(
+    grpc::CallbackServerContext* context, const storage::BatchCommitWriteStreamsRequest*,
+    storage::BatchCommitWriteStreamsResponse*) {
   return Finish(context, ToGrpcStatus(OnlyCommitted("BatchCommitWriteStreams")));
 }
 
 grpc::ServerUnaryReactor* WriteService::FlushRows(grpc::CallbackServerContext* context,
-                                                  const storage::FlushRowsRequest*, storage::FlushRowsResponse*) {
+                                                  const storage::FlushRowsRequest*,
+                                                  storage::FlushRowsResponse*) {
   return Finish(context, ToGrpcStatus(OnlyCommitted("FlushRows")));
 }
 

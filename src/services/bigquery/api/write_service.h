@@ -1,4 +1,5 @@
-// google.cloud.bigquery.storage.v1.BigQueryWrite: COMMITTED streams with exact offsets, and the default stream.
+// google.cloud.bigquery.storage.v1.BigQueryWrite: COMMITTED streams with exact offsets, and the
+// default stream.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_API_WRITE_SERVICE_H_
 #define HORNBEAM_SERVICES_BIGQUERY_API_WRITE_SERVICE_H_
 
@@ -10,11 +11,13 @@
 
 namespace hornbeam::services::bigquery {
 
-// Thread-safe, as gRPC requires. Appends of one connection are decoded in order on gRPC's threads and answered in order;
-// the committer makes them durable. Both pointers outlive the service.
-class WriteService final : public google::cloud::bigquery::storage::v1::BigQueryWrite::CallbackService {
+// Thread-safe, as gRPC requires. Appends of one connection are decoded in order on gRPC's threads
+// and answered in order; the committer makes them durable. Both pointers outlive the service.
+class WriteService final
+    : public google::cloud::bigquery::storage::v1::BigQueryWrite::CallbackService {
  public:
-  WriteService(Catalog* catalog, GroupCommitter* committer) : catalog_(catalog), committer_(committer) {}
+  WriteService(Catalog* catalog, GroupCommitter* committer)
+      : catalog_(catalog), committer_(committer) {}
 
   grpc::ServerUnaryReactor* CreateWriteStream(
       grpc::CallbackServerContext* context,
@@ -24,7 +27,8 @@ class WriteService final : public google::cloud::bigquery::storage::v1::BigQuery
                           google::cloud::bigquery::storage::v1::AppendRowsResponse>*
   AppendRows(grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* GetWriteStream(
-      grpc::CallbackServerContext* context, const google::cloud::bigquery::storage::v1::GetWriteStreamRequest* request,
+      grpc::CallbackServerContext* context,
+      const google::cloud::bigquery::storage::v1::GetWriteStreamRequest* request,
       google::cloud::bigquery::storage::v1::WriteStream* response) override;
   grpc::ServerUnaryReactor* FinalizeWriteStream(
       grpc::CallbackServerContext* context,
@@ -34,9 +38,10 @@ class WriteService final : public google::cloud::bigquery::storage::v1::BigQuery
       grpc::CallbackServerContext* context,
       const google::cloud::bigquery::storage::v1::BatchCommitWriteStreamsRequest* request,
       google::cloud::bigquery::storage::v1::BatchCommitWriteStreamsResponse* response) override;
-  grpc::ServerUnaryReactor* FlushRows(grpc::CallbackServerContext* context,
-                                      const google::cloud::bigquery::storage::v1::FlushRowsRequest* request,
-                                      google::cloud::bigquery::storage::v1::FlushRowsResponse* response) override;
+  grpc::ServerUnaryReactor* FlushRows(
+      grpc::CallbackServerContext* context,
+      const google::cloud::bigquery::storage::v1::FlushRowsRequest* request,
+      google::cloud::bigquery::storage::v1::FlushRowsResponse* response) override;
 
  private:
   Catalog* const catalog_;

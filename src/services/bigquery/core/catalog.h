@@ -1,5 +1,5 @@
-// What datasets, tables and write streams exist: kept in memory for reading, and inside DuckDB so that every change is one
-// transaction with the data it is about.
+// What datasets, tables and write streams exist: kept in memory for reading, and inside DuckDB so
+// that every change is one transaction with the data it is about.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_CORE_CATALOG_H_
 #define HORNBEAM_SERVICES_BIGQUERY_CORE_CATALOG_H_
 
@@ -8,12 +8,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -36,7 +35,8 @@ struct Dataset {
 struct Table {
   TableName name;
   TableSchema schema;
-  // What the user set, besides the schema: description, labels, timePartitioning, clustering, view, ...
+  // What the user set, besides the schema: description, labels, timePartitioning, clustering, view,
+  // ...
   nlohmann::json properties;
   int64_t created_ms = 0;
   int64_t modified_ms = 0;
@@ -57,16 +57,16 @@ struct WriteStream {
   int64_t created_us = 0;
 };
 
-// Thread-safe. Readers get snapshots. Writers take turns: everything that changes the file runs in WriteTransaction, so
-// no two transactions ever conflict.
+// Thread-safe. Readers get snapshots. Writers take turns: everything that changes the file runs in
+// WriteTransaction, so no two transactions ever conflict.
 class Catalog {
  public:
   // Loads what is in `database`, or prepares it when it is new. Both pointers outlive the catalog.
   static StatusOr<std::unique_ptr<Catalog>> Open(Database* database, Clock* clock);
 
-  // Runs `body` in one durable transaction on the writer's connection: when it returns OK and the commit succeeds, its
-  // effects are on disk; otherwise there are none. `committed` then shows them in memory, before the next writer's turn.
-  // Not reentrant.
+  // Runs `body` in one durable transaction on the writer's connection: when it returns OK and the
+  // commit succeeds, its effects are on disk; otherwise there are none. `committed` then shows them
+  // in memory, before the next writer's turn. Not reentrant.
   Status WriteTransaction(const std::function<Status(Connection&)>& body,
                           const std::function<void()>& committed = nullptr);
 
@@ -85,14 +85,17 @@ class Catalog {
     nlohmann::json properties;
     // Replaces a table of that name.
     bool replace = false;
-    // DuckDB's text of a query: with `properties.view` it is what the view stands for, otherwise the table's first rows.
+    // DuckDB's text of a query: with `properties.view` it is what the view stands for, otherwise
+    // the table's first rows.
     std::string as_query;
   };
   StatusOr<std::shared_ptr<const Table>> CreateTable(NewTable table);
   StatusOr<std::shared_ptr<const Table>> GetTable(const TableName& name) const;
   std::vector<std::shared_ptr<const Table>> ListTables(const DatasetName& name) const;
-  // Adds columns, relaxes REQUIRED ones, changes descriptions (`schema`, when given) and replaces the properties.
-  StatusOr<std::shared_ptr<const Table>> UpdateTable(const TableName& name, const TableSchema* schema,
+  // Adds columns, relaxes REQUIRED ones, changes descriptions (`schema`, when given) and replaces
+  // the properties.
+  StatusOr<std::shared_ptr<const Table>> UpdateTable(const TableName& name,
+                                                     const TableSchema* schema,
                                                      nlohmann::json properties);
   // Drops columns; for ALTER TABLE.
   Status DropColumn(const TableName& name, const std::string& column);
@@ -103,8 +106,10 @@ class Catalog {
   StatusOr<WriteStream> GetStream(const std::string& name) const;
   // From then on nothing is appended to it. Returns it with its final number of rows. Idempotent.
   StatusOr<WriteStream> FinalizeStream(const std::string& name);
-  // For the committer, inside its transaction and once it is committed: persists the next offsets, and shows them.
-  Status StoreOffsets(Connection& connection, const std::map<std::string, int64_t>& next_offsets) const;
+  // For the committer, inside its transaction and once it is committed: persists the next offsets,
+  // and shows them.
+  Status StoreOffsets(Connection& connection,
+                      const std::map<std::string, int64_t>& next_offsets) const;
   void ShowOffsets(const std::map<std::string, int64_t>& next_offsets);
 
   Database& database() { return *database_; }

@@ -163,7 +163,8 @@ std::optional<int64_t> ParseTimestamp(std::string_view text) {
 }
 
 std::optional<int64_t> TimeFromPacked(int64_t packed) {
-  const int64_t micros = packed & 0xfffff, s = (packed >> 20) & 0x3f, m = (packed >> 26) & 0x3f, h = packed >> 32;
+  const int64_t micros = packed & 0xfffff, s = (packed >> 20) & 0x3f, m = (packed >> 26) & 0x3f,
+                h = packed >> 32;
   if (packed < 0 || micros >= kMicrosPerSecond || s > 59 || m > 59 || h > 23) return std::nullopt;
   return ((h * 60 + m) * 60 + s) * kMicrosPerSecond + micros;
 }
@@ -172,7 +173,8 @@ std::optional<int64_t> DatetimeFromPacked(int64_t packed) {
   const int64_t time = packed & ((int64_t{1} << 37) - 1);
   const int64_t d = (packed >> 37) & 0x1f, m = (packed >> 42) & 0xf, y = packed >> 46;
   const auto micros = TimeFromPacked(time);
-  if (packed < 0 || !micros || y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 || d > DaysInMonth(y, m)) {
+  if (packed < 0 || !micros || y < 1 || y > 9999 || m < 1 || m > 12 || d < 1 ||
+      d > DaysInMonth(y, m)) {
     return std::nullopt;
   }
   return DaysFromCivil(y, m, d) * kMicrosPerDay + *micros;
@@ -182,7 +184,8 @@ void AppendDate(int32_t days, std::string* out) {
   int y, m, d;
   CivilFromDays(days, &y, &m, &d);
   char buffer[32];
-  out->append(buffer, static_cast<size_t>(std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02d", y, m, d)));
+  out->append(buffer,
+              static_cast<size_t>(std::snprintf(buffer, sizeof buffer, "%04d-%02d-%02d", y, m, d)));
 }
 
 void AppendTime(int64_t micros, std::string* out) {
@@ -191,7 +194,8 @@ void AppendTime(int64_t micros, std::string* out) {
   char buffer[32];
   int n = std::snprintf(buffer, sizeof buffer, "%02d:%02d:%02d", static_cast<int>(s / 3600),
                         static_cast<int>(s / 60 % 60), static_cast<int>(s % 60));
-  if (fraction) n += std::snprintf(buffer + n, sizeof buffer - static_cast<size_t>(n), ".%06d", fraction);
+  if (fraction)
+    n += std::snprintf(buffer + n, sizeof buffer - static_cast<size_t>(n), ".%06d", fraction);
   out->append(buffer, static_cast<size_t>(n));
 }
 

@@ -1,5 +1,5 @@
-// Dates and times as BigQuery writes them, to and from the integers that DuckDB stores. Proleptic Gregorian, UTC,
-// years 1 to 9999, microseconds.
+// Dates and times as BigQuery writes them, to and from the integers that DuckDB stores. Proleptic
+// Gregorian, UTC, years 1 to 9999, microseconds.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_CORE_CIVIL_TIME_H_
 #define HORNBEAM_SERVICES_BIGQUERY_CORE_CIVIL_TIME_H_
 

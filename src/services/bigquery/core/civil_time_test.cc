@@ -17,7 +17,8 @@ TEST(CivilTimeTest, Dates) {
   EXPECT_EQ(ParseDate("0001-01-01"), kMinDateDays);
   EXPECT_EQ(ParseDate("9999-12-31"), kMaxDateDays);
   EXPECT_EQ(ParseDate("2024-02-29"), 19782);
-  for (const char* bad : {"", "2023-02-29", "2024-13-01", "24-01-01", "2024-01-01x", "10000-01-01", "2024-01"}) {
+  for (const char* bad :
+       {"", "2023-02-29", "2024-13-01", "24-01-01", "2024-01-01x", "10000-01-01", "2024-01"}) {
     EXPECT_EQ(ParseDate(bad), std::nullopt) << bad;
   }
 }
@@ -29,14 +30,15 @@ TEST(CivilTimeTest, Timestamps) {
   EXPECT_EQ(ParseTimestamp("1970-01-01 00:00:00-05"), 5 * 3600 * kMicrosPerSecond);
   EXPECT_EQ(ParseTimestamp("1970-01-02"), kMicrosPerDay);
   EXPECT_EQ(ParseTimestamp("9999-12-31 23:59:59.999999Z"), kMaxTimestampMicros);
-  for (const char* bad : {"now", "1970-01-01 24:00:00", "1970-01-01 00:00:00 Mars", "9999-12-31 23:59:59-01"}) {
+  for (const char* bad :
+       {"now", "1970-01-01 24:00:00", "1970-01-01 00:00:00 Mars", "9999-12-31 23:59:59-01"}) {
     EXPECT_EQ(ParseTimestamp(bad), std::nullopt) << bad;
   }
 }
 
 TEST(CivilTimeTest, RoundTripsThroughText) {
-  for (const int64_t micros : {int64_t{0}, int64_t{-1}, int64_t{1}, kMinTimestampMicros, kMaxTimestampMicros,
-                               int64_t{1'709'210'096'000'123}}) {
+  for (const int64_t micros : {int64_t{0}, int64_t{-1}, int64_t{1}, kMinTimestampMicros,
+                               kMaxTimestampMicros, int64_t{1'709'210'096'000'123}}) {
     EXPECT_EQ(ParseDatetime(Datetime(micros)), micros) << Datetime(micros);
   }
   EXPECT_EQ(Datetime(-1), "1969-12-31T23:59:59.999999");

@@ -51,7 +51,8 @@ std::optional<Int128> ParseDecimal(std::string_view text, int scale) {
     ++i;
     if (i < text.size() && text[i] == '+') ++i;
     const auto [end, error] = std::from_chars(text.data() + i, text.data() + text.size(), exponent);
-    if (error != std::errc() || end != text.data() + text.size() || std::abs(exponent) > 1000) return std::nullopt;
+    if (error != std::errc() || end != text.data() + text.size() || std::abs(exponent) > 1000)
+      return std::nullopt;
   }
   // The value is 0.DIGITS * 10^(whole).
   int64_t whole = (point < 0 ? static_cast<int64_t>(digits.size()) : point) + exponent;
@@ -65,9 +66,11 @@ std::optional<Int128> ParseDecimal(std::string_view text, int scale) {
   if (kept < 0) return 0;
   Int128 value = 0;
   for (int64_t k = 0; k < kept; ++k) {
-    value = value * 10 + (k < static_cast<int64_t>(digits.size()) ? digits[static_cast<size_t>(k)] - '0' : 0);
+    value = value * 10 +
+            (k < static_cast<int64_t>(digits.size()) ? digits[static_cast<size_t>(k)] - '0' : 0);
   }
-  if (kept < static_cast<int64_t>(digits.size()) && digits[static_cast<size_t>(kept)] >= '5') ++value;
+  if (kept < static_cast<int64_t>(digits.size()) && digits[static_cast<size_t>(kept)] >= '5')
+    ++value;
   if (!Fits(value)) return std::nullopt;
   return negative ? -value : value;
 }
@@ -122,7 +125,8 @@ std::optional<Int128> DecimalFromBytes(std::string_view bytes, int from_scale, i
 
 void AppendDecimal(Int128 value, int scale, std::string* out) {
   const bool negative = value < 0;
-  auto rest = negative ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
+  auto rest =
+      negative ? -static_cast<unsigned __int128>(value) : static_cast<unsigned __int128>(value);
   std::string digits;
   do {
     digits += static_cast<char>('0' + static_cast<int>(rest % 10));

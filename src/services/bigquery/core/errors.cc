@@ -61,16 +61,18 @@ Status InvalidQuery(std::string_view message) {
 Status Invalid(std::string_view message) { return absl::InvalidArgumentError(View(message)); }
 
 Status QueryTableNotFound(const TableName& name) {
-  return absl::NotFoundError(absl::StrCat("Not found: Table ", name.ToString(), " was not found in location US"));
+  return absl::NotFoundError(
+      absl::StrCat("Not found: Table ", name.ToString(), " was not found in location US"));
 }
 Status QueryDatasetNotFound(const DatasetName& name) {
-  return absl::NotFoundError(absl::StrCat("Not found: Dataset ", name.ToString(), " was not found in location US"));
+  return absl::NotFoundError(
+      absl::StrCat("Not found: Dataset ", name.ToString(), " was not found in location US"));
 }
 
 GoogleError ToGoogleError(const Status& status) {
   const Default defaults = DefaultsOf(status.code());
-  GoogleError error{defaults.http_code, defaults.reason, "", absl::StatusCodeToString(status.code()),
-                    std::string(status.message())};
+  GoogleError error{defaults.http_code, defaults.reason, "",
+                    absl::StatusCodeToString(status.code()), std::string(status.message())};
   if (const auto reason = status.GetPayload(kReason)) error.reason = std::string(*reason);
   if (const auto location = status.GetPayload(kLocation)) error.location = std::string(*location);
   return error;

@@ -1,4 +1,5 @@
-// Errors as Google's clients know them: an absl::Status whose payload carries BigQuery's own reason and location.
+// Errors as Google's clients know them: an absl::Status whose payload carries BigQuery's own reason
+// and location.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_CORE_ERRORS_H_
 #define HORNBEAM_SERVICES_BIGQUERY_CORE_ERRORS_H_
 

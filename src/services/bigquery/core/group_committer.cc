@@ -20,28 +20,34 @@ class TableAppender {
   Status Open(Connection& connection, const TableName& name, const TableSchema* columns) {
     const std::string schema = PhysicalSchema(name.dataset_name());
     const std::string table = PhysicalName(name.table);
-    if (duckdb_appender_create(connection.get(), schema.c_str(), table.c_str(), &appender_) == DuckDBError) {
+    if (duckdb_appender_create(connection.get(), schema.c_str(), table.c_str(), &appender_) ==
+        DuckDBError) {
       return Error();
     }
     if (columns) {
       for (const Field& field : columns->fields) {
-        if (duckdb_appender_add_column(appender_, field.name.c_str()) == DuckDBError) return Error();
+        if (duckdb_appender_add_column(appender_, field.name.c_str()) == DuckDBError)
+          return Error();
       }
     }
     return absl::OkStatus();
   }
 
   Status Add(const RowChunk& chunk) {
-    return duckdb_append_data_chunk(appender_, chunk.get()) == DuckDBError ? Error() : absl::OkStatus();
+    return duckdb_append_data_chunk(appender_, chunk.get()) == DuckDBError ? Error()
+                                                                           : absl::OkStatus();
   }
 
-  Status Close() { return duckdb_appender_close(appender_) == DuckDBError ? Error() : absl::OkStatus(); }
+  Status Close() {
+    return duckdb_appender_close(appender_) == DuckDBError ? Error() : absl::OkStatus();
+  }
 
  private:
   Status Error() {
     duckdb_error_data error = duckdb_appender_error_data(appender_);
     const char* message = duckdb_error_data_message(error);
-    Status status = DuckDbError(duckdb_error_data_error_type(error), message ? message : "unknown error");
+    Status status =
+        DuckDbError(duckdb_error_data_error_type(error), message ? message : "unknown error");
     duckdb_destroy_error_data(&error);
     return status;
   }
@@ -75,7 +81,8 @@ void GroupCommitter::Submit(Append append) {
       return;
     }
   }
-  append.done({absl::UnavailableError("the BigQuery service is stopping"), AppendRefusal::kNone, 0});
+  append.done(
+      {absl::UnavailableError("the BigQuery service is stopping"), AppendRefusal::kNone, 0});
 }
 
 AppendOutcome GroupCommitter::SubmitAndWait(Append append) {
@@ -137,31 +144,35 @@ void GroupCommitter::CommitGroup(std::vector<Append>* group) {
   }
 }
 
-AppendOutcome GroupCommitter::CheckStream(const Append& append, std::map<std::string, int64_t>* next_offsets) const {
+AppendOutcome GroupCommitter::CheckStream(const Append& append,
+                                          std::map<std::string, int64_t>* next_offsets) const {
   const auto stream = catalog_->GetStream(append.stream);
   if (!stream.ok()) return {stream.status(), AppendRefusal::kStreamNotFound};
   if (stream->finalized) {
-    return {absl::InvalidArgumentError(absl::StrCat("Stream has been finalized and cannot be appended. Entity: ",
-                                                    append.stream)),
+    return {absl::InvalidArgumentError(absl::StrCat(
+                "Stream has been finalized and cannot be appended. Entity: ", append.stream)),
             AppendRefusal::kStreamFinalized};
   }
   const auto pending = next_offsets->find(append.stream);
   const int64_t next = pending == next_offsets->end() ? stream->next_offset : pending->second;
   if (append.offset && *append.offset < next) {
-    return {absl::AlreadyExistsError(absl::StrCat("The offset is within stream, expected offset ", next, ", received ",
-                                                  *append.offset, " Entity: ", append.stream)),
+    return {absl::AlreadyExistsError(absl::StrCat("The offset is within stream, expected offset ",
+                                                  next, ", received ", *append.offset,
+                                                  " Entity: ", append.stream)),
             AppendRefusal::kOffsetAlreadyExists};
   }
   if (append.offset && *append.offset > next) {
-    return {absl::OutOfRangeError(absl::StrCat("The offset is beyond stream, expected offset ", next, ", received ",
-                                               *append.offset, " Entity: ", append.stream)),
+    return {absl::OutOfRangeError(absl::StrCat("The offset is beyond stream, expected offset ",
+                                               next, ", received ", *append.offset,
+                                               " Entity: ", append.stream)),
             AppendRefusal::kOffsetOutOfRange};
   }
   (*next_offsets)[append.stream] = next + append.rows;
   return {absl::OkStatus(), AppendRefusal::kNone, next};
 }
 
-Status GroupCommitter::CommitTogether(const std::vector<Append*>& appends, std::vector<AppendOutcome>* outcomes) {
+Status GroupCommitter::CommitTogether(const std::vector<Append*>& appends,
+                                      std::vector<AppendOutcome>* outcomes) {
   std::map<std::string, int64_t> next_offsets;
   int64_t rows = 0;
   const Status status = catalog_->WriteTransaction(
@@ -181,9 +192,10 @@ Status GroupCommitter::CommitTogether(const std::vector<Append*>& appends, std::
           }
           if ((*table)->generation != append->table->generation &&
               !HasColumns((*table)->schema, append->table->schema)) {
-            outcomes->push_back({absl::FailedPreconditionError(absl::StrCat(
-                                     "the columns of ", name.ToString(), " have changed; open the stream again")),
-                                 AppendRefusal::kSchemaChanged});
+            outcomes->push_back(
+                {absl::FailedPreconditionError(absl::StrCat(
+                     "the columns of ", name.ToString(), " have changed; open the stream again")),
+                 AppendRefusal::kSchemaChanged});
             continue;
           }
           AppendOutcome outcome;
@@ -200,7 +212,8 @@ Status GroupCommitter::CommitTogether(const std::vector<Append*>& appends, std::
           HB_ASSIGN_OR_RETURN(const auto table, catalog_->GetTable(name));
           TableAppender appender;
           HB_RETURN_IF_ERROR(
-              appender.Open(connection, name, table->generation == generation ? nullptr : &target.laid_out->schema));
+              appender.Open(connection, name,
+                            table->generation == generation ? nullptr : &target.laid_out->schema));
           for (const Append* append : target.appends) {
             for (const RowChunk& chunk : append->chunks) HB_RETURN_IF_ERROR(appender.Add(chunk));
           }

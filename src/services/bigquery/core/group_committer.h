@@ -1,4 +1,5 @@
-// Makes appended rows durable, many appends in one transaction: a commit costs milliseconds however many rows it has.
+// Makes appended rows durable, many appends in one transaction: a commit costs milliseconds however
+// many rows it has.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_CORE_GROUP_COMMITTER_H_
 #define HORNBEAM_SERVICES_BIGQUERY_CORE_GROUP_COMMITTER_H_
 
@@ -20,8 +21,15 @@
 namespace hornbeam::services::bigquery {
 
 // Why an append was refused, beyond its status code.
-enum class AppendRefusal { kNone, kTableNotFound, kStreamNotFound, kStreamFinalized, kOffsetAlreadyExists,
-                           kOffsetOutOfRange, kSchemaChanged };
+enum class AppendRefusal {
+  kNone,
+  kTableNotFound,
+  kStreamNotFound,
+  kStreamFinalized,
+  kOffsetAlreadyExists,
+  kOffsetOutOfRange,
+  kSchemaChanged
+};
 
 struct AppendOutcome {
   Status status;
@@ -40,12 +48,13 @@ struct Append {
   std::string stream;
   // What the client expects the stream's next offset to be; none: wherever it is.
   std::optional<int64_t> offset;
-  // Called once, on the committer's thread (or by Submit, after Stop), when the rows are on disk or refused. Quick.
+  // Called once, on the committer's thread (or by Submit, after Stop), when the rows are on disk or
+  // refused. Quick.
   std::function<void(const AppendOutcome&)> done;
 };
 
-// Thread-safe. One thread takes all that is waiting and commits it, rows and stream offsets in one transaction. Appends are
-// taken in the order of Submit.
+// Thread-safe. One thread takes all that is waiting and commits it, rows and stream offsets in one
+// transaction. Appends are taken in the order of Submit.
 class GroupCommitter {
  public:
   explicit GroupCommitter(Catalog* catalog);
@@ -54,7 +63,8 @@ class GroupCommitter {
   void Submit(Append append);
   // Submit, and wait for the outcome.
   AppendOutcome SubmitAndWait(Append append);
-  // Commits what was submitted and ends the thread. Later appends are refused with UNAVAILABLE. Idempotent.
+  // Commits what was submitted and ends the thread. Later appends are refused with UNAVAILABLE.
+  // Idempotent.
   void Stop();
 
   // Since the start, for the metrics.
@@ -64,10 +74,12 @@ class GroupCommitter {
  private:
   void Loop();
   void CommitGroup(std::vector<Append>* group);
-  // Tries to commit all of `appends` together. Refused ones (offsets, missing tables) get their outcome and do not hinder
-  // the rest; an error is of the whole transaction, and then nothing of it is written.
+  // Tries to commit all of `appends` together. Refused ones (offsets, missing tables) get their
+  // outcome and do not hinder the rest; an error is of the whole transaction, and then nothing of
+  // it is written.
   Status CommitTogether(const std::vector<Append*>& appends, std::vector<AppendOutcome>* outcomes);
-  AppendOutcome CheckStream(const Append& append, std::map<std::string, int64_t>* next_offsets) const;
+  AppendOutcome CheckStream(const Append& append,
+                            std::map<std::string, int64_t>* next_offsets) const;
 
   Catalog* const catalog_;
   Mutex mutex_;

@@ -15,7 +15,8 @@ constexpr int64_t kMaxCells = int64_t{1} << 26;
 
 int64_t CellsOf(const JobSnapshot& job) {
   if (!job.outcome.rows) return 0;
-  return job.outcome.rows->total_rows * static_cast<int64_t>(job.outcome.rows->schema.fields.size());
+  return job.outcome.rows->total_rows *
+         static_cast<int64_t>(job.outcome.rows->schema.fields.size());
 }
 
 }  // namespace
@@ -25,12 +26,13 @@ struct Jobs::Job {
   Cancellation cancellation;
 };
 
-Jobs::Jobs(const QueryEngine* engine, Clock* clock) : engine_(engine), clock_(clock), rng_(RandomSeed()) {
+Jobs::Jobs(const QueryEngine* engine, Clock* clock)
+    : engine_(engine), clock_(clock), rng_(RandomSeed()) {
   for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
 }
 
-StatusOr<JobSnapshot> Jobs::Insert(std::string project, std::string id, nlohmann::json configuration,
-                                   QueryRequest request) {
+StatusOr<JobSnapshot> Jobs::Insert(std::string project, std::string id,
+                                   nlohmann::json configuration, QueryRequest request) {
   auto job = std::make_shared<Job>();
   MutexLock lock(&mutex_);
   if (stopping_) return absl::UnavailableError("the BigQuery service is stopping");
@@ -97,8 +99,8 @@ StatusOr<JobSnapshot> Jobs::Wait(const std::string& project, const std::string& 
   if (it == jobs_.end()) return JobNotFound(project, id);
   const std::shared_ptr<Job> job = it->second;
   while (job->snapshot.state != JobState::kDone) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::microseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+        deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) break;
     done_.WaitFor(&mutex_, left);
   }
@@ -137,7 +139,8 @@ Status Jobs::Delete(const std::string& project, const std::string& id) {
   MutexLock lock(&mutex_);
   const auto it = jobs_.find({project, id});
   if (it == jobs_.end()) return JobNotFound(project, id);
-  if (it->second->snapshot.state != JobState::kDone) return Invalid("A job that runs cannot be deleted.");
+  if (it->second->snapshot.state != JobState::kDone)
+    return Invalid("A job that runs cannot be deleted.");
   kept_cells_ -= CellsOf(it->second->snapshot);
   std::erase(order_, it->second);
   jobs_.erase(it);

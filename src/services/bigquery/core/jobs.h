@@ -1,4 +1,5 @@
-// Query jobs: they run on threads of their own and are kept, with their rows, until newer ones push them out.
+// Query jobs: they run on threads of their own and are kept, with their rows, until newer ones push
+// them out.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_CORE_JOBS_H_
 #define HORNBEAM_SERVICES_BIGQUERY_CORE_JOBS_H_
 
@@ -7,12 +8,11 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/mutex.h"
@@ -45,9 +45,11 @@ class Jobs {
   ~Jobs() { Stop(); }
 
   // Starts a job. An empty `id` gets one. ALREADY_EXISTS when the project has one of this id.
-  StatusOr<JobSnapshot> Insert(std::string project, std::string id, nlohmann::json configuration, QueryRequest request);
+  StatusOr<JobSnapshot> Insert(std::string project, std::string id, nlohmann::json configuration,
+                               QueryRequest request);
   // Waits until it is done or `timeout` has passed.
-  StatusOr<JobSnapshot> Wait(const std::string& project, const std::string& id, std::chrono::milliseconds timeout);
+  StatusOr<JobSnapshot> Wait(const std::string& project, const std::string& id,
+                             std::chrono::milliseconds timeout);
   StatusOr<JobSnapshot> Get(const std::string& project, const std::string& id) const;
   // The newest first.
   std::vector<JobSnapshot> List(const std::string& project) const;
@@ -69,7 +71,7 @@ class Jobs {
   CondVar work_;
   CondVar done_;
   std::map<std::pair<std::string, std::string>, std::shared_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
-  std::deque<std::shared_ptr<Job>> order_ ABSL_GUARDED_BY(mutex_);   // oldest first
+  std::deque<std::shared_ptr<Job>> order_ ABSL_GUARDED_BY(mutex_);  // oldest first
   std::deque<std::shared_ptr<Job>> queue_ ABSL_GUARDED_BY(mutex_);
   Rng rng_ ABSL_GUARDED_BY(mutex_);
   int64_t kept_cells_ ABSL_GUARDED_BY(mutex_) = 0;

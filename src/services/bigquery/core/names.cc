@@ -30,11 +30,13 @@ std::string TableName::ResourceName() const {
 
 Status CheckDatasetId(std::string_view id) {
   bool ok = !id.empty() && id.size() <= kMaxIdLength;
-  for (const char c : id) ok = ok && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_');
+  for (const char c : id)
+    ok = ok && (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_');
   if (ok) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "Invalid dataset ID \"", View(id),
-      "\". Dataset IDs must be alphanumeric (plus underscores) and must be at most 1024 characters long."));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Invalid dataset ID \"", View(id),
+                   "\". Dataset IDs must be alphanumeric (plus underscores) and must be at most "
+                   "1024 characters long."));
 }
 
 Status CheckTableId(std::string_view id) {
@@ -44,32 +46,35 @@ Status CheckTableId(std::string_view id) {
     ok = ok && (absl::ascii_isalnum(byte) || c == '_' || c == '-' || c == ' ' || byte >= 0x80);
   }
   if (ok) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "Invalid table ID \"", View(id),
-      "\". Table IDs may hold letters, digits, underscores, dashes and spaces, and must be at most 1024 characters "
-      "long."));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Invalid table ID \"", View(id),
+                   "\". Table IDs may hold letters, digits, underscores, dashes and spaces, and "
+                   "must be at most 1024 characters "
+                   "long."));
 }
 
 StatusOr<TableName> ParseTableResource(std::string_view resource) {
   const std::vector<std::string> parts = absl::StrSplit(View(resource), '/');
-  if (parts.size() == 6 && parts[0] == "projects" && parts[2] == "datasets" && parts[4] == "tables" &&
-      !parts[1].empty() && !parts[3].empty() && !parts[5].empty()) {
+  if (parts.size() == 6 && parts[0] == "projects" && parts[2] == "datasets" &&
+      parts[4] == "tables" && !parts[1].empty() && !parts[3].empty() && !parts[5].empty()) {
     return TableName{parts[1], parts[3], parts[5]};
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "Invalid table name '", View(resource), "'; it must be projects/{project}/datasets/{dataset}/tables/{table}."));
+  return absl::InvalidArgumentError(
+      absl::StrCat("Invalid table name '", View(resource),
+                   "'; it must be projects/{project}/datasets/{dataset}/tables/{table}."));
 }
 
 StatusOr<StreamName> ParseStreamResource(std::string_view resource) {
   const std::vector<std::string> parts = absl::StrSplit(View(resource), '/');
   const bool short_default = parts.size() == 7 && parts[6] == "_default";
   const bool full = parts.size() == 8 && parts[6] == "streams" && !parts[7].empty();
-  if ((short_default || full) && parts[0] == "projects" && parts[2] == "datasets" && parts[4] == "tables") {
+  if ((short_default || full) && parts[0] == "projects" && parts[2] == "datasets" &&
+      parts[4] == "tables") {
     return StreamName{{parts[1], parts[3], parts[5]}, parts.back()};
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("Invalid stream name '", View(resource),
-                   "'; it must be projects/{project}/datasets/{dataset}/tables/{table}/streams/{stream}."));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "Invalid stream name '", View(resource),
+      "'; it must be projects/{project}/datasets/{dataset}/tables/{table}/streams/{stream}."));
 }
 
 std::string PhysicalName(std::string_view name) {

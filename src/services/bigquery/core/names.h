@@ -49,10 +49,13 @@ struct StreamName {
 };
 StatusOr<StreamName> ParseStreamResource(std::string_view resource);
 
-// BigQuery tells names apart by case and DuckDB does not: a name with upper-case letters gets a suffix
-// "~" + the positions of these letters (hexadecimal bit mask, four positions a digit), which no BigQuery name can have.
+// BigQuery tells names apart by case and DuckDB does not: a name with upper-case letters gets a
+// suffix
+// "~" + the positions of these letters (hexadecimal bit mask, four positions a digit), which no
+// BigQuery name can have.
 std::string PhysicalName(std::string_view name);
-// The DuckDB schema of a dataset: "project.dataset" (a dataset id has no dot, so this is unique), as PhysicalName.
+// The DuckDB schema of a dataset: "project.dataset" (a dataset id has no dot, so this is unique),
+// as PhysicalName.
 std::string PhysicalSchema(const DatasetName& name);
 
 // "name" with quotes doubled.

@@ -18,7 +18,8 @@ TEST(NamesTest, Resources) {
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(table->ToString(), "p:d.t");
   EXPECT_EQ(table->ResourceName(), "projects/p/datasets/d/tables/t");
-  for (const char* name : {"projects/p/datasets/d/tables/t/_default", "projects/p/datasets/d/tables/t/streams/_default"}) {
+  for (const char* name : {"projects/p/datasets/d/tables/t/_default",
+                           "projects/p/datasets/d/tables/t/streams/_default"}) {
     const auto stream = ParseStreamResource(name);
     ASSERT_TRUE(stream.ok()) << name;
     EXPECT_TRUE(stream->is_default());

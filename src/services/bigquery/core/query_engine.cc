@@ -21,7 +21,8 @@ json ErrorJson(const Status& status) {
   return {{"error", {{"reason", error.reason}, {"message", error.message}}}};
 }
 
-// A failure of DuckDB while it bound or ran a query, in BigQuery's terms: the author's mistake is an invalidQuery.
+// A failure of DuckDB while it bound or ran a query, in BigQuery's terms: the author's mistake is
+// an invalidQuery.
 Status QueryError(const Status& status) {
   if (status.code() != absl::StatusCode::kInvalidArgument) return status;
   const GoogleError error = ToGoogleError(status);
@@ -43,10 +44,12 @@ Status RowSet::AppendJson(int64_t first, int64_t n, bool int64_timestamps, std::
   bool comma = false;
   for (const DataChunk& chunk : chunks) {
     const auto size = static_cast<int64_t>(chunk.size());
-    for (int64_t row = std::max<int64_t>(0, first - start); row < size && start + row < first + n; ++row) {
+    for (int64_t row = std::max<int64_t>(0, first - start); row < size && start + row < first + n;
+         ++row) {
       if (comma) *out += ',';
       comma = true;
-      HB_RETURN_IF_ERROR(AppendRowJson(chunk.get(), static_cast<idx_t>(row), int64_timestamps, out));
+      HB_RETURN_IF_ERROR(
+          AppendRowJson(chunk.get(), static_cast<idx_t>(row), int64_timestamps, out));
     }
     start += size;
     if (start >= first + n) break;
@@ -65,7 +68,8 @@ bool Cancellation::cancelled() const {
   return cancelled_;
 }
 
-Cancellation::Scope::Scope(Cancellation* cancellation, Connection* connection) : cancellation_(cancellation) {
+Cancellation::Scope::Scope(Cancellation* cancellation, Connection* connection)
+    : cancellation_(cancellation) {
   MutexLock lock(&cancellation_->mutex_);
   cancellation_->connection_ = connection;
 }
@@ -88,12 +92,15 @@ json QueryEngine::InformationSchema(const json& wanted) const {
     for (const Dataset& dataset : catalog_->ListDatasets(project)) {
       rows.push_back({project, dataset.name.dataset, nullptr, "US"});
     }
-    return {{"columns", columns({{"catalog_name", "STRING"}, {"schema_name", "STRING"}, {"schema_owner", "STRING"},
+    return {{"columns", columns({{"catalog_name", "STRING"},
+                                 {"schema_name", "STRING"},
+                                 {"schema_owner", "STRING"},
                                  {"location", "STRING"}})},
             {"rows", rows}};
   }
   if (view != "TABLES" && view != "COLUMNS" && view != "VIEWS" && view != "TABLE_OPTIONS") {
-    return ErrorJson(InvalidQuery(absl::StrCat("INFORMATION_SCHEMA.", view, " is not supported by this local BigQuery")));
+    return ErrorJson(InvalidQuery(
+        absl::StrCat("INFORMATION_SCHEMA.", view, " is not supported by this local BigQuery")));
   }
   std::vector<DatasetName> datasets;
   if (wanted.at("dataset").is_null()) {
@@ -108,11 +115,13 @@ json QueryEngine::InformationSchema(const json& wanted) const {
       const TableName& name = table->name;
       if (view == "TABLES") {
         std::string created;
-        rows.push_back({name.project, name.dataset, name.table, table->is_view() ? "VIEW" : "BASE TABLE",
-                        table->is_view() ? "NO" : "YES", "NO"});
+        rows.push_back({name.project, name.dataset, name.table,
+                        table->is_view() ? "VIEW" : "BASE TABLE", table->is_view() ? "NO" : "YES",
+                        "NO"});
       } else if (view == "VIEWS") {
         if (!table->is_view()) continue;
-        rows.push_back({name.project, name.dataset, name.table, table->properties["view"].value("query", ""), "YES"});
+        rows.push_back({name.project, name.dataset, name.table,
+                        table->properties["view"].value("query", ""), "YES"});
       } else if (view == "TABLE_OPTIONS") {
         const auto add = [&](const char* option, const char* type, const std::string& value) {
           rows.push_back({name.project, name.dataset, name.table, option, type, value});
@@ -120,11 +129,13 @@ json QueryEngine::InformationSchema(const json& wanted) const {
         const json& p = table->properties;
         if (p.contains("description")) add("description", "STRING", p["description"].dump());
         if (p.contains("friendlyName")) add("friendly_name", "STRING", p["friendlyName"].dump());
-        if (p.contains("requirePartitionFilter")) add("require_partition_filter", "BOOL", p["requirePartitionFilter"].dump());
+        if (p.contains("requirePartitionFilter"))
+          add("require_partition_filter", "BOOL", p["requirePartitionFilter"].dump());
       } else {
-        const std::string partitioned = table->properties.contains("timePartitioning")
-                                            ? table->properties["timePartitioning"].value("field", "")
-                                            : "";
+        const std::string partitioned =
+            table->properties.contains("timePartitioning")
+                ? table->properties["timePartitioning"].value("field", "")
+                : "";
         int64_t position = 0;
         for (const Field& field : table->schema.fields) {
           json clustering;
@@ -132,38 +143,60 @@ json QueryEngine::InformationSchema(const json& wanted) const {
             int64_t at = 0;
             for (const json& column : (*it)["fields"]) {
               ++at;
-              if (column.is_string() && absl::EqualsIgnoreCase(column.get<std::string>(), field.name)) {
+              if (column.is_string() &&
+                  absl::EqualsIgnoreCase(column.get<std::string>(), field.name)) {
                 clustering = std::to_string(at);
               }
             }
           }
-          rows.push_back({name.project, name.dataset, name.table, field.name, std::to_string(++position),
-                          field.mode == FieldMode::kRequired ? "NO" : "YES", GoogleSqlType(field), "NEVER", nullptr, "NO",
-                          "NO", absl::EqualsIgnoreCase(partitioned, field.name) ? "YES" : "NO", clustering});
+          rows.push_back(
+              {name.project, name.dataset, name.table, field.name, std::to_string(++position),
+               field.mode == FieldMode::kRequired ? "NO" : "YES", GoogleSqlType(field), "NEVER",
+               nullptr, "NO", "NO", absl::EqualsIgnoreCase(partitioned, field.name) ? "YES" : "NO",
+               clustering});
         }
       }
     }
   }
   if (view == "TABLES") {
-    return {{"columns", columns({{"table_catalog", "STRING"}, {"table_schema", "STRING"}, {"table_name", "STRING"},
-                                 {"table_type", "STRING"}, {"is_insertable_into", "STRING"}, {"is_typed", "STRING"}})},
+    return {{"columns", columns({{"table_catalog", "STRING"},
+                                 {"table_schema", "STRING"},
+                                 {"table_name", "STRING"},
+                                 {"table_type", "STRING"},
+                                 {"is_insertable_into", "STRING"},
+                                 {"is_typed", "STRING"}})},
             {"rows", rows}};
   }
   if (view == "VIEWS") {
-    return {{"columns", columns({{"table_catalog", "STRING"}, {"table_schema", "STRING"}, {"table_name", "STRING"},
-                                 {"view_definition", "STRING"}, {"use_standard_sql", "STRING"}})},
+    return {{"columns", columns({{"table_catalog", "STRING"},
+                                 {"table_schema", "STRING"},
+                                 {"table_name", "STRING"},
+                                 {"view_definition", "STRING"},
+                                 {"use_standard_sql", "STRING"}})},
             {"rows", rows}};
   }
   if (view == "TABLE_OPTIONS") {
-    return {{"columns", columns({{"table_catalog", "STRING"}, {"table_schema", "STRING"}, {"table_name", "STRING"},
-                                 {"option_name", "STRING"}, {"option_type", "STRING"}, {"option_value", "STRING"}})},
+    return {{"columns", columns({{"table_catalog", "STRING"},
+                                 {"table_schema", "STRING"},
+                                 {"table_name", "STRING"},
+                                 {"option_name", "STRING"},
+                                 {"option_type", "STRING"},
+                                 {"option_value", "STRING"}})},
             {"rows", rows}};
   }
-  return {{"columns", columns({{"table_catalog", "STRING"}, {"table_schema", "STRING"}, {"table_name", "STRING"},
-                               {"column_name", "STRING"}, {"ordinal_position", "INT64"}, {"is_nullable", "STRING"},
-                               {"data_type", "STRING"}, {"is_generated", "STRING"}, {"generation_expression", "STRING"},
-                               {"is_hidden", "STRING"}, {"is_system_defined", "STRING"},
-                               {"is_partitioning_column", "STRING"}, {"clustering_ordinal_position", "INT64"}})},
+  return {{"columns", columns({{"table_catalog", "STRING"},
+                               {"table_schema", "STRING"},
+                               {"table_name", "STRING"},
+                               {"column_name", "STRING"},
+                               {"ordinal_position", "INT64"},
+                               {"is_nullable", "STRING"},
+                               {"data_type", "STRING"},
+                               {"is_generated", "STRING"},
+                               {"generation_expression", "STRING"},
+                               {"is_hidden", "STRING"},
+                               {"is_system_defined", "STRING"},
+                               {"is_partitioning_column", "STRING"},
+                               {"clustering_ordinal_position", "INT64"}})},
           {"rows", rows}};
 }
 
@@ -172,11 +205,13 @@ json QueryEngine::Resolve(const json& wanted) const {
   const TableName name{wanted.at("project"), wanted.at("dataset"), wanted.at("table")};
   const auto table = catalog_->GetTable(name);
   if (!table.ok()) {
-    return ErrorJson(catalog_->GetDataset(name.dataset_name()).ok() ? QueryTableNotFound(name)
-                                                                     : QueryDatasetNotFound(name.dataset_name()));
+    return ErrorJson(catalog_->GetDataset(name.dataset_name()).ok()
+                         ? QueryTableNotFound(name)
+                         : QueryDatasetNotFound(name.dataset_name()));
   }
   if ((*table)->schema.fields.empty()) {
-    return ErrorJson(InvalidQuery(absl::StrCat("Table ", name.ToString(), " does not have a schema.")));
+    return ErrorJson(
+        InvalidQuery(absl::StrCat("Table ", name.ToString(), " does not have a schema.")));
   }
   return {{"schema", PhysicalSchema(name.dataset_name())}, {"table", PhysicalName(name.table)}};
 }
@@ -187,7 +222,8 @@ StatusOr<json> QueryEngine::Translate(const QueryRequest& request, int index) co
     context["default_dataset"] = {{"project", request.default_dataset->project},
                                   {"dataset", request.default_dataset->dataset}};
   }
-  return TranslateGoogleSql(request.sql, index, context, [this](const json& wanted) { return Resolve(wanted); });
+  return TranslateGoogleSql(request.sql, index, context,
+                            [this](const json& wanted) { return Resolve(wanted); });
 }
 
 StatusOr<TableSchema> QueryEngine::SchemaOf(Connection& connection, const std::string& sql) const {
@@ -197,8 +233,11 @@ StatusOr<TableSchema> QueryEngine::SchemaOf(Connection& connection, const std::s
   for (const auto& [name, type] : *columns) {
     HB_ASSIGN_OR_RETURN(Field field, FieldOfType(name, type.get()));
     if (schema.Find(field.name) >= 0) {
-      return InvalidQuery("Duplicate column names in the result are not supported when a destination table is present. "
-                          "Found duplicate(s): " + field.name);
+      return InvalidQuery(
+          "Duplicate column names in the result are not supported when a destination table is "
+          "present. "
+          "Found duplicate(s): " +
+          field.name);
     }
     schema.fields.push_back(std::move(field));
   }
@@ -210,7 +249,8 @@ StatusOr<QueryOutcome> QueryEngine::Analyze(const QueryRequest& request) const {
   QueryOutcome outcome;
   outcome.statements = plan.value("count", 1);
   outcome.statement_type = outcome.statements > 1 ? "SCRIPT" : plan.value("kind", "");
-  for (const json& name : plan.value("referenced", json::array())) outcome.referenced.push_back(TableOf(name));
+  for (const json& name : plan.value("referenced", json::array()))
+    outcome.referenced.push_back(TableOf(name));
   HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
   if (outcome.statement_type == "SELECT") {
     auto rows = std::make_shared<RowSet>();
@@ -223,7 +263,8 @@ StatusOr<QueryOutcome> QueryEngine::Analyze(const QueryRequest& request) const {
   return outcome;
 }
 
-StatusOr<std::pair<std::string, TableSchema>> QueryEngine::TranslateQuery(const QueryRequest& request) const {
+StatusOr<std::pair<std::string, TableSchema>> QueryEngine::TranslateQuery(
+    const QueryRequest& request) const {
   HB_ASSIGN_OR_RETURN(const json plan, Translate(request, 0));
   if (plan.value("kind", "") != "SELECT" || plan.value("count", 1) != 1) {
     return InvalidQuery("The query of a view must be a single SELECT.");
@@ -235,11 +276,13 @@ StatusOr<std::pair<std::string, TableSchema>> QueryEngine::TranslateQuery(const 
   return made;
 }
 
-StatusOr<QueryOutcome> QueryEngine::Run(const QueryRequest& request, Cancellation* cancellation) const {
+StatusOr<QueryOutcome> QueryEngine::Run(const QueryRequest& request,
+                                        Cancellation* cancellation) const {
   int count = 1;
   QueryOutcome last;
   for (int i = 0; i < count; ++i) {
-    if (cancellation->cancelled()) return absl::CancelledError("Job execution was cancelled: User requested cancellation");
+    if (cancellation->cancelled())
+      return absl::CancelledError("Job execution was cancelled: User requested cancellation");
     HB_ASSIGN_OR_RETURN(const json plan, Translate(request, i));
     count = plan.value("count", 1);
     auto outcome = RunStatement(request, plan, cancellation);
@@ -255,7 +298,8 @@ StatusOr<QueryOutcome> QueryEngine::Run(const QueryRequest& request, Cancellatio
   return last;
 }
 
-StatusOr<std::shared_ptr<const RowSet>> QueryEngine::Select(Connection& connection, const std::string& sql,
+StatusOr<std::shared_ptr<const RowSet>> QueryEngine::Select(Connection& connection,
+                                                            const std::string& sql,
                                                             Cancellation* cancellation) const {
   Cancellation::Scope scope(cancellation, &connection);
   auto rows = std::make_shared<RowSet>();
@@ -263,8 +307,9 @@ StatusOr<std::shared_ptr<const RowSet>> QueryEngine::Select(Connection& connecti
   for (idx_t i = 0; i < result.column_count(); ++i) {
     HB_ASSIGN_OR_RETURN(Field field, FieldOfType(result.ColumnName(i), result.ColumnType(i).get()));
     if (rows->schema.Find(field.name) >= 0) {
-      return InvalidQuery(
-          absl::StrCat("Duplicate column names in the result are not supported. Found duplicate(s): ", field.name));
+      return InvalidQuery(absl::StrCat(
+          "Duplicate column names in the result are not supported. Found duplicate(s): ",
+          field.name));
     }
     rows->schema.fields.push_back(std::move(field));
   }
@@ -290,7 +335,8 @@ Status QueryEngine::WriteDestination(const QueryRequest& request, const std::str
   }
   return catalog_->WriteTransaction([&](Connection& connection) -> Status {
     if (request.write_disposition == "WRITE_EMPTY") {
-      HB_ASSIGN_OR_RETURN(auto count, connection.Query("SELECT count(*) FROM " + PhysicalTable(name)));
+      HB_ASSIGN_OR_RETURN(auto count,
+                          connection.Query("SELECT count(*) FROM " + PhysicalTable(name)));
       if (count.AllText()[0][0] != "0") return TableExists(name);
     }
     return connection.Run(absl::StrCat("INSERT INTO ", PhysicalTable(name), " BY NAME ", sql));
@@ -318,7 +364,8 @@ Status QueryEngine::CreateTable(const json& plan, QueryOutcome* outcome) const {
     HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
     HB_ASSIGN_OR_RETURN(table.schema, SchemaOf(*connection, table.as_query));
   }
-  if (!catalog_->GetDataset(name.dataset_name()).ok()) return QueryDatasetNotFound(name.dataset_name());
+  if (!catalog_->GetDataset(name.dataset_name()).ok())
+    return QueryDatasetNotFound(name.dataset_name());
   return catalog_->CreateTable(std::move(table)).status();
 }
 
@@ -326,9 +373,11 @@ Status QueryEngine::AlterTable(const json& plan) const {
   const TableName name = TableOf(plan.at("target"));
   for (const json& action : plan.at("actions")) {
     const auto table = catalog_->GetTable(name);
-    if (!table.ok()) return plan.value("if_exists", false) ? absl::OkStatus() : QueryTableNotFound(name);
+    if (!table.ok())
+      return plan.value("if_exists", false) ? absl::OkStatus() : QueryTableNotFound(name);
     if (action.contains("add")) {
-      HB_ASSIGN_OR_RETURN(const TableSchema added, SchemaFromJson({{"fields", {action.at("add")}}}));
+      HB_ASSIGN_OR_RETURN(const TableSchema added,
+                          SchemaFromJson({{"fields", {action.at("add")}}}));
       TableSchema next = (*table)->schema;
       if (next.Find(added.fields[0].name) >= 0) {
         if (action.value("if_not_exists", false)) continue;
@@ -350,7 +399,8 @@ StatusOr<QueryOutcome> QueryEngine::RunStatement(const QueryRequest& request, co
   QueryOutcome outcome;
   const std::string kind = plan.at("kind");
   outcome.statement_type = kind;
-  for (const json& name : plan.value("referenced", json::array())) outcome.referenced.push_back(TableOf(name));
+  for (const json& name : plan.value("referenced", json::array()))
+    outcome.referenced.push_back(TableOf(name));
   if (kind == "SELECT") {
     HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
     HB_ASSIGN_OR_RETURN(outcome.rows, Select(*connection, plan.at("sql"), cancellation));
@@ -391,7 +441,9 @@ StatusOr<QueryOutcome> QueryEngine::RunStatement(const QueryRequest& request, co
     const bool exists = catalog_->GetDataset(name).ok();
     outcome.ddl_operation = exists ? "SKIP" : "CREATE";
     if (exists && !plan.value("if_not_exists", false)) return DatasetExists(name);
-    if (!exists) HB_RETURN_IF_ERROR(catalog_->CreateDataset(name, plan.value("properties", json::object())).status());
+    if (!exists)
+      HB_RETURN_IF_ERROR(
+          catalog_->CreateDataset(name, plan.value("properties", json::object())).status());
   } else if (kind == "DROP_SCHEMA") {
     const DatasetName name{plan.at("dataset").at(0), plan.at("dataset").at(1)};
     const bool exists = catalog_->GetDataset(name).ok();

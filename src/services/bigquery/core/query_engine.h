@@ -5,13 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include <nlohmann/json.hpp>
 
 #include "base/mutex.h"
 #include "base/status.h"
@@ -76,12 +75,14 @@ class Cancellation {
   Connection* connection_ ABSL_GUARDED_BY(mutex_) = nullptr;
 };
 
-// Thread-safe. A SELECT runs beside everything else; what writes takes the writer's turn (Catalog::WriteTransaction).
+// Thread-safe. A SELECT runs beside everything else; what writes takes the writer's turn
+// (Catalog::WriteTransaction).
 class QueryEngine {
  public:
   explicit QueryEngine(Catalog* catalog) : catalog_(catalog) {}
 
-  // Analyses the first statement without running it. Gives its statement type and, of a SELECT, the schema.
+  // Analyses the first statement without running it. Gives its statement type and, of a SELECT, the
+  // schema.
   StatusOr<QueryOutcome> Analyze(const QueryRequest& request) const;
   // A single query as DuckDB's text, and its schema: for views.
   StatusOr<std::pair<std::string, TableSchema>> TranslateQuery(const QueryRequest& request) const;

@@ -1,7 +1,6 @@
 #include "services/bigquery/core/schema.h"
 
 #include <nlohmann/json.hpp>
-
 #include <optional>
 
 #include "absl/strings/ascii.h"
@@ -22,13 +21,25 @@ struct TypeName {
   FieldType type;
 };
 constexpr TypeName kTypeNames[] = {
-    {"STRING", FieldType::kString},       {"BYTES", FieldType::kBytes},         {"INT64", FieldType::kInt64},
-    {"INTEGER", FieldType::kInt64},       {"FLOAT64", FieldType::kFloat64},     {"FLOAT", FieldType::kFloat64},
-    {"BOOL", FieldType::kBool},           {"BOOLEAN", FieldType::kBool},        {"NUMERIC", FieldType::kNumeric},
-    {"DECIMAL", FieldType::kNumeric},     {"BIGNUMERIC", FieldType::kBigNumeric},
-    {"BIGDECIMAL", FieldType::kBigNumeric}, {"TIMESTAMP", FieldType::kTimestamp}, {"DATE", FieldType::kDate},
-    {"TIME", FieldType::kTime},           {"DATETIME", FieldType::kDatetime},   {"JSON", FieldType::kJson},
-    {"STRUCT", FieldType::kStruct},       {"RECORD", FieldType::kStruct},
+    {"STRING", FieldType::kString},
+    {"BYTES", FieldType::kBytes},
+    {"INT64", FieldType::kInt64},
+    {"INTEGER", FieldType::kInt64},
+    {"FLOAT64", FieldType::kFloat64},
+    {"FLOAT", FieldType::kFloat64},
+    {"BOOL", FieldType::kBool},
+    {"BOOLEAN", FieldType::kBool},
+    {"NUMERIC", FieldType::kNumeric},
+    {"DECIMAL", FieldType::kNumeric},
+    {"BIGNUMERIC", FieldType::kBigNumeric},
+    {"BIGDECIMAL", FieldType::kBigNumeric},
+    {"TIMESTAMP", FieldType::kTimestamp},
+    {"DATE", FieldType::kDate},
+    {"TIME", FieldType::kTime},
+    {"DATETIME", FieldType::kDatetime},
+    {"JSON", FieldType::kJson},
+    {"STRUCT", FieldType::kStruct},
+    {"RECORD", FieldType::kStruct},
 };
 
 std::optional<FieldType> TypeFromName(absl::string_view name) {
@@ -55,10 +66,12 @@ std::string TextOf(const json& object, const char* key) {
 
 StatusOr<std::vector<Field>> FieldsFromJson(const json& list, const std::string& path, int depth) {
   if (!list.is_array()) return Invalid(absl::StrCat("Schema ", path, "must list its fields."));
-  if (depth > kMaxDepth) return Invalid("Too many nested levels in the schema; at most 15 are allowed.");
+  if (depth > kMaxDepth)
+    return Invalid("Too many nested levels in the schema; at most 15 are allowed.");
   std::vector<Field> fields;
   for (const json& item : list) {
-    if (!item.is_object()) return Invalid(absl::StrCat("Schema ", path, "has a field that is not an object."));
+    if (!item.is_object())
+      return Invalid(absl::StrCat("Schema ", path, "has a field that is not an object."));
     Field field;
     field.name = TextOf(item, "name");
     const std::string full = absl::StrCat(path, field.name);
@@ -87,7 +100,8 @@ StatusOr<std::vector<Field>> FieldsFromJson(const json& list, const std::string&
       return Invalid(absl::StrCat("Invalid value for mode of field ", full, ": '", mode, "'."));
     }
     if (!TextOf(item, "defaultValueExpression").empty()) {
-      return Invalid(absl::StrCat("Field ", full, " has a default value expression, which this local BigQuery does "
+      return Invalid(absl::StrCat("Field ", full,
+                                  " has a default value expression, which this local BigQuery does "
                                   "not support; write the value yourself."));
     }
     field.description = TextOf(item, "description");
@@ -124,30 +138,33 @@ int FindIn(const std::vector<Field>& fields, absl::string_view name) {
   return -1;
 }
 
-Status CheckFieldsUpdate(const std::vector<Field>& current, const std::vector<Field>& next, absl::string_view table,
-                         const std::string& path) {
+Status CheckFieldsUpdate(const std::vector<Field>& current, const std::vector<Field>& next,
+                         absl::string_view table, const std::string& path) {
   const auto mismatch = [&](const std::string& what) {
     return Invalid(absl::StrCat("Provided Schema does not match Table ", table, ". ", what));
   };
   for (const Field& old : current) {
     const int at = FindIn(next, old.name);
-    if (at < 0) return mismatch(absl::StrCat("Field ", path, old.name, " is missing in new schema"));
+    if (at < 0)
+      return mismatch(absl::StrCat("Field ", path, old.name, " is missing in new schema"));
     const Field& now = next[static_cast<size_t>(at)];
     if (now.type != old.type) {
-      return mismatch(absl::StrCat("Field ", path, old.name, " has changed type from ", RestTypeName(old.type), " to ",
-                                   RestTypeName(now.type)));
+      return mismatch(absl::StrCat("Field ", path, old.name, " has changed type from ",
+                                   RestTypeName(old.type), " to ", RestTypeName(now.type)));
     }
-    if (now.mode != old.mode && !(old.mode == FieldMode::kRequired && now.mode == FieldMode::kNullable)) {
+    if (now.mode != old.mode &&
+        !(old.mode == FieldMode::kRequired && now.mode == FieldMode::kNullable)) {
       return mismatch(absl::StrCat("Field ", path, old.name, " has changed mode"));
     }
     if (old.type == FieldType::kStruct) {
-      HB_RETURN_IF_ERROR(CheckFieldsUpdate(old.fields, now.fields, table, absl::StrCat(path, old.name, ".")));
+      HB_RETURN_IF_ERROR(
+          CheckFieldsUpdate(old.fields, now.fields, table, absl::StrCat(path, old.name, ".")));
     }
   }
   for (const Field& now : next) {
     if (FindIn(current, now.name) < 0 && now.mode == FieldMode::kRequired) {
-      return mismatch(
-          absl::StrCat("Cannot add required fields to an existing schema. (field: ", path, now.name, ")"));
+      return mismatch(absl::StrCat(
+          "Cannot add required fields to an existing schema. (field: ", path, now.name, ")"));
     }
   }
   return absl::OkStatus();
@@ -155,7 +172,9 @@ Status CheckFieldsUpdate(const std::vector<Field>& current, const std::vector<Fi
 
 }  // namespace
 
-int TableSchema::Find(std::string_view name) const { return FindIn(fields, {name.data(), name.size()}); }
+int TableSchema::Find(std::string_view name) const {
+  return FindIn(fields, {name.data(), name.size()});
+}
 
 StatusOr<TableSchema> SchemaFromJson(const json& object) {
   TableSchema schema;
@@ -192,7 +211,8 @@ std::string GoogleSqlType(const Field& field) {
   if (field.type == FieldType::kStruct) {
     type += '<';
     for (size_t i = 0; i < field.fields.size(); ++i) {
-      absl::StrAppend(&type, i ? ", " : "", field.fields[i].name, " ", GoogleSqlType(field.fields[i]));
+      absl::StrAppend(&type, i ? ", " : "", field.fields[i].name, " ",
+                      GoogleSqlType(field.fields[i]));
     }
     type += '>';
   }
@@ -231,7 +251,8 @@ std::string DuckDbColumn(const Field& field) {
                       field.mode == FieldMode::kRequired ? " NOT NULL" : "");
 }
 
-Status CheckSchemaUpdate(const TableSchema& current, const TableSchema& next, std::string_view table) {
+Status CheckSchemaUpdate(const TableSchema& current, const TableSchema& next,
+                         std::string_view table) {
   return CheckFieldsUpdate(current.fields, next.fields, {table.data(), table.size()}, "");
 }
 

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
 #include <nlohmann/json.hpp>
 
 namespace hornbeam::services::bigquery {
@@ -31,21 +32,31 @@ TEST(SchemaTest, Refusals) {
     const auto schema = SchemaFromJson(json::parse(text));
     return schema.ok() ? std::string("accepted") : std::string(schema.status().message());
   };
-  EXPECT_THAT(message(R"({"fields":[{"name":"a","type":"GEOGRAPHY"}]})"), HasSubstr("not a type that this local BigQuery"));
-  EXPECT_THAT(message(R"({"fields":[{"name":"a","type":"INT64"},{"name":"A","type":"INT64"}]})"), HasSubstr("already exists"));
+  EXPECT_THAT(message(R"({"fields":[{"name":"a","type":"GEOGRAPHY"}]})"),
+              HasSubstr("not a type that this local BigQuery"));
+  EXPECT_THAT(message(R"({"fields":[{"name":"a","type":"INT64"},{"name":"A","type":"INT64"}]})"),
+              HasSubstr("already exists"));
   EXPECT_THAT(message(R"({"fields":[{"name":"a","type":"RECORD"}]})"), HasSubstr("has no schema"));
   EXPECT_THAT(message(R"({"fields":[{"type":"INT64"}]})"), HasSubstr("Invalid field name"));
 }
 
 TEST(SchemaTest, Updates) {
   const TableSchema now = Schema(R"({"fields":[{"name":"a","type":"INT64","mode":"REQUIRED"}]})");
-  EXPECT_TRUE(CheckSchemaUpdate(
-      now, Schema(R"({"fields":[{"name":"b","type":"STRING"},{"name":"a","type":"INT64"}]})"), "p:d.t").ok());
-  EXPECT_THAT(std::string(CheckSchemaUpdate(now, Schema(R"({"fields":[{"name":"b","type":"STRING"}]})"), "p:d.t").message()),
-              HasSubstr("Field a is missing in new schema"));
+  EXPECT_TRUE(
+      CheckSchemaUpdate(
+          now, Schema(R"({"fields":[{"name":"b","type":"STRING"},{"name":"a","type":"INT64"}]})"),
+          "p:d.t")
+          .ok());
   EXPECT_THAT(std::string(CheckSchemaUpdate(
-      now, Schema(R"({"fields":[{"name":"a","type":"STRING","mode":"REQUIRED"}]})"), "p:d.t").message()),
-              HasSubstr("changed type from INTEGER to STRING"));
+                              now, Schema(R"({"fields":[{"name":"b","type":"STRING"}]})"), "p:d.t")
+                              .message()),
+              HasSubstr("Field a is missing in new schema"));
+  EXPECT_THAT(
+      std::string(CheckSchemaUpdate(
+                      now, Schema(R"({"fields":[{"name":"a","type":"STRING","mode":"REQUIRED"}]})"),
+                      "p:d.t")
+                      .message()),
+      HasSubstr("changed type from INTEGER to STRING"));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// DuckDB macros for functions of GoogleSQL whose meaning DuckDB's own do not have. hornbeam_googlesql.py calls them.
+// DuckDB macros for functions of GoogleSQL whose meaning DuckDB's own do not have.
+// hornbeam_googlesql.py calls them.
 #ifndef HORNBEAM_SERVICES_BIGQUERY_GOOGLESQL_MACROS_H_
 #define HORNBEAM_SERVICES_BIGQUERY_GOOGLESQL_MACROS_H_
 

@@ -34,9 +34,10 @@ Status StartPython() {
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (PyStatus_Exception(status)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "Python could not be started for SQL queries (", status.err_msg ? status.err_msg : "unknown reason",
-        "); install Debian's libpython3-stdlib"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("Python could not be started for SQL queries (",
+                     status.err_msg ? status.err_msg : "unknown reason",
+                     "); install Debian's libpython3-stdlib"));
   }
   // Nobody holds the lock until somebody translates.
   PyEval_SaveThread();
@@ -52,9 +53,9 @@ StatusOr<py::object*> LoadTranslate() {
     py::module_::import("sys").attr("path").attr("insert")(0, path);
     return new py::object(py::module_::import("hornbeam_googlesql").attr("translate"));
   } catch (const std::exception& error) {
-    return absl::FailedPreconditionError(absl::StrCat("the SQL translator is missing or damaged in '", path,
-                                                      "' (", error.what(),
-                                                      "); keep the folder 'python' beside the program"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the SQL translator is missing or damaged in '", path, "' (", error.what(),
+                     "); keep the folder 'python' beside the program"));
   }
 }
 
@@ -88,7 +89,8 @@ StatusOr<json> TranslateGoogleSql(const std::string& sql, int index, const json&
       const py::cpp_function resolve([&resolver](const std::string& request) {
         return resolver(json::parse(request)).dump(-1, ' ', false, json::error_handler_t::replace);
       });
-      text = (*translate)(py::str(sql), index, context.dump(-1, ' ', false, json::error_handler_t::replace), resolve)
+      text = (*translate)(py::str(sql), index,
+                          context.dump(-1, ' ', false, json::error_handler_t::replace), resolve)
                  .cast<std::string>();
     } catch (const std::exception& error) {
       return InvalidQuery(absl::StrCat("The query could not be translated: ", error.what()));

@@ -20,35 +20,40 @@ std::string FirstParagraph(absl::string_view message) {
 
 Status OpenError(const std::string& path, absl::string_view message) {
   if (absl::StrContains(message, "Could not set lock")) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the BigQuery data in '", path, "' is in use by another process; stop it or choose another data directory"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the BigQuery data in '", path,
+                     "' is in use by another process; stop it or choose another data directory"));
   }
   if (absl::StrContains(message, "No space left")) {
-    return absl::ResourceExhaustedError(absl::StrCat("the disk of '", path, "' is full; make room and start again"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the disk of '", path, "' is full; make room and start again"));
   }
-  if (absl::StrContains(message, "Permission denied") || absl::StrContains(message, "Read-only file system")) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("'", path, "' cannot be written; change its rights or choose another data directory"));
+  if (absl::StrContains(message, "Permission denied") ||
+      absl::StrContains(message, "Read-only file system")) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "'", path, "' cannot be written; change its rights or choose another data directory"));
   }
-  return absl::DataLossError(absl::StrCat("the BigQuery database '", path, "' is damaged or of another kind (",
-                                          FirstParagraph(message),
-                                          "); restore it from a copy, or move it away to start empty"));
+  return absl::DataLossError(absl::StrCat(
+      "the BigQuery database '", path, "' is damaged or of another kind (", FirstParagraph(message),
+      "); restore it from a copy, or move it away to start empty"));
 }
 
 }  // namespace
 
 Status DuckDbError(duckdb_error_type type, std::string_view raw) {
   const absl::string_view message(raw.data(), raw.size());
-  if (absl::StrContains(message, "No space left on device") || absl::StrContains(message, "File too large")) {
-    return absl::ResourceExhaustedError("the disk is full; nothing was written. Make room and try again.");
+  if (absl::StrContains(message, "No space left on device") ||
+      absl::StrContains(message, "File too large")) {
+    return absl::ResourceExhaustedError(
+        "the disk is full; nothing was written. Make room and try again.");
   }
   const std::string text = FirstParagraph(message);
   switch (type) {
     case DUCKDB_ERROR_INTERRUPT: return absl::CancelledError("the query was cancelled");
     case DUCKDB_ERROR_OUT_OF_MEMORY: return absl::ResourceExhaustedError(text);
     case DUCKDB_ERROR_FATAL:
-      return absl::UnavailableError(
-          absl::StrCat("the BigQuery database stopped after a fatal error and must be restarted: ", text));
+      return absl::UnavailableError(absl::StrCat(
+          "the BigQuery database stopped after a fatal error and must be restarted: ", text));
     case DUCKDB_ERROR_IO:
     case DUCKDB_ERROR_INTERNAL: return absl::InternalError(text);
     case DUCKDB_ERROR_NOT_IMPLEMENTED:
@@ -86,7 +91,8 @@ StatusOr<StatementResult> Connection::Query(const std::string& sql) {
 
 Status Connection::Run(const std::string& sql) { return Query(sql).status(); }
 
-StatusOr<std::vector<std::pair<std::string, LogicalType>>> Connection::Describe(const std::string& sql) {
+StatusOr<std::vector<std::pair<std::string, LogicalType>>> Connection::Describe(
+    const std::string& sql) {
   duckdb_prepared_statement statement = nullptr;
   const duckdb_state state = duckdb_prepare(connection_, sql.c_str(), &statement);
   std::vector<std::pair<std::string, LogicalType>> columns;
@@ -98,7 +104,8 @@ StatusOr<std::vector<std::pair<std::string, LogicalType>>> Connection::Describe(
     const idx_t n = duckdb_prepared_statement_column_count(statement);
     for (idx_t i = 0; i < n; ++i) {
       const char* name = duckdb_prepared_statement_column_name(statement, i);
-      columns.emplace_back(name, LogicalType(duckdb_prepared_statement_column_logical_type(statement, i)));
+      columns.emplace_back(
+          name, LogicalType(duckdb_prepared_statement_column_logical_type(statement, i)));
       duckdb_free(const_cast<char*>(name));
     }
   }
@@ -109,14 +116,16 @@ StatusOr<std::vector<std::pair<std::string, LogicalType>>> Connection::Describe(
 
 StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
   duckdb_config config = nullptr;
-  if (duckdb_create_config(&config) == DuckDBError) return absl::InternalError("DuckDB gave no configuration");
+  if (duckdb_create_config(&config) == DuckDBError)
+    return absl::InternalError("DuckDB gave no configuration");
   static constexpr std::pair<const char*, const char*> kSettings[] = {
       {"autoinstall_known_extensions", "false"},
       {"autoload_known_extensions", "false"},
       {"allow_community_extensions", "false"},
       // A query reads tables, never files of this machine.
       {"enable_external_access", "false"},
-      // A checkpoint rewrites what changed: seldom enough that it does not slow a stream of appends.
+      // A checkpoint rewrites what changed: seldom enough that it does not slow a stream of
+      // appends.
       {"checkpoint_threshold", "512MB"},
   };
   Status status;
@@ -135,7 +144,8 @@ StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
   HB_RETURN_IF_ERROR(status);
   std::unique_ptr<Database> database(new Database(raw));
   HB_ASSIGN_OR_RETURN(auto connection, database->Connect());
-  HB_RETURN_IF_ERROR(connection->Run("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL lock_configuration = true"));
+  HB_RETURN_IF_ERROR(
+      connection->Run("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL lock_configuration = true"));
   return database;
 }
 

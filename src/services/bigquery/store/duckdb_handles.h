@@ -53,12 +53,15 @@ class StatementResult {
  public:
   explicit StatementResult(duckdb_result result) : result_(result) {}
   ~StatementResult() { duckdb_destroy_result(&result_); }
-  StatementResult(StatementResult&& other) noexcept : result_(std::exchange(other.result_, duckdb_result{})) {}
+  StatementResult(StatementResult&& other) noexcept
+      : result_(std::exchange(other.result_, duckdb_result{})) {}
   StatementResult(const StatementResult&) = delete;
 
   idx_t column_count() { return duckdb_column_count(&result_); }
   std::string ColumnName(idx_t column) { return duckdb_column_name(&result_, column); }
-  LogicalType ColumnType(idx_t column) { return LogicalType(duckdb_column_logical_type(&result_, column)); }
+  LogicalType ColumnType(idx_t column) {
+    return LogicalType(duckdb_column_logical_type(&result_, column));
+  }
   // Rows that an INSERT, UPDATE or DELETE touched.
   int64_t rows_changed() { return static_cast<int64_t>(duckdb_rows_changed(&result_)); }
   // The next chunk of rows; null at the end.
@@ -93,8 +96,8 @@ class Connection {
 // The file. Thread-safe. Outlives its connections.
 class Database {
  public:
-  // Creates the file when it is missing. FAILED_PRECONDITION when another process has it open, DATA_LOSS when it is
-  // damaged; the message names the file.
+  // Creates the file when it is missing. FAILED_PRECONDITION when another process has it open,
+  // DATA_LOSS when it is damaged; the message names the file.
   static StatusOr<std::unique_ptr<Database>> Open(const std::string& path);
   ~Database() { duckdb_close(&database_); }
   Database(const Database&) = delete;
@@ -106,8 +109,9 @@ class Database {
   duckdb_database database_;
 };
 
-// `message` is DuckDB's. A full disk or memory is RESOURCE_EXHAUSTED; an interrupt CANCELLED; what the statement's
-// author can mend INVALID_ARGUMENT; a fatal error, after which the database must be reopened, UNAVAILABLE.
+// `message` is DuckDB's. A full disk or memory is RESOURCE_EXHAUSTED; an interrupt CANCELLED; what
+// the statement's author can mend INVALID_ARGUMENT; a fatal error, after which the database must be
+// reopened, UNAVAILABLE.
 Status DuckDbError(duckdb_error_type type, std::string_view message);
 
 }  // namespace hornbeam::services::bigquery

@@ -32,7 +32,8 @@ std::unique_ptr<char[]> MinifiedJson(std::string_view text, size_t* size) {
   const simdjson::padded_string padded(text.data(), text.size());
   if (parser.parse(padded).get(element) != simdjson::SUCCESS) return nullptr;
   auto out = std::make_unique<char[]>(text.size() + simdjson::SIMDJSON_PADDING);
-  if (simdjson::minify(text.data(), text.size(), out.get(), *size) != simdjson::SUCCESS) return nullptr;
+  if (simdjson::minify(text.data(), text.size(), out.get(), *size) != simdjson::SUCCESS)
+    return nullptr;
   return out;
 }
 
@@ -57,7 +58,8 @@ bool ParseDouble(std::string_view text, double* out) {
 
 }  // namespace
 
-ColumnWriter::ColumnWriter(AsElement, const Field& field, duckdb_vector vector, idx_t rows) : field_(&field) {
+ColumnWriter::ColumnWriter(AsElement, const Field& field, duckdb_vector vector, idx_t rows)
+    : field_(&field) {
   Attach(vector, 0, rows);
   AddChildren(rows);
 }
@@ -88,7 +90,8 @@ void ColumnWriter::Attach(duckdb_vector vector, idx_t from, idx_t to) {
   duckdb_vector_ensure_validity_writable(vector);
   validity_ = duckdb_vector_get_validity(vector);
   if (repeated()) {
-    std::memset(static_cast<duckdb_list_entry*>(data_) + from, 0, (to - from) * sizeof(duckdb_list_entry));
+    std::memset(static_cast<duckdb_list_entry*>(data_) + from, 0,
+                (to - from) * sizeof(duckdb_list_entry));
     for (idx_t row = from; row < to; ++row) SetPresent(row);
     return;
   }
@@ -142,7 +145,8 @@ Refusal ColumnWriter::SetText(idx_t row, std::string_view text) {
       std::string_view digits = text;
       if (digits.size() > 1 && digits.front() == '+' && digits[1] != '-') digits.remove_prefix(1);
       const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), v);
-      if (error != std::errc() || end != digits.data() + digits.size()) return "is not a 64-bit integer";
+      if (error != std::errc() || end != digits.data() + digits.size())
+        return "is not a 64-bit integer";
       SetInt64(row, v);
       return nullptr;
     }
@@ -154,10 +158,12 @@ Refusal ColumnWriter::SetText(idx_t row, std::string_view text) {
     }
     case FieldType::kBool: {
       const absl::string_view view(text.data(), text.size());
-      const bool yes = absl::EqualsIgnoreCase(view, "true") || absl::EqualsIgnoreCase(view, "t") || view == "1" ||
-                       absl::EqualsIgnoreCase(view, "yes") || absl::EqualsIgnoreCase(view, "y");
-      const bool no = absl::EqualsIgnoreCase(view, "false") || absl::EqualsIgnoreCase(view, "f") || view == "0" ||
-                      absl::EqualsIgnoreCase(view, "no") || absl::EqualsIgnoreCase(view, "n");
+      const bool yes = absl::EqualsIgnoreCase(view, "true") || absl::EqualsIgnoreCase(view, "t") ||
+                       view == "1" || absl::EqualsIgnoreCase(view, "yes") ||
+                       absl::EqualsIgnoreCase(view, "y");
+      const bool no = absl::EqualsIgnoreCase(view, "false") || absl::EqualsIgnoreCase(view, "f") ||
+                      view == "0" || absl::EqualsIgnoreCase(view, "no") ||
+                      absl::EqualsIgnoreCase(view, "n");
       if (!yes && !no) return "is not a boolean";
       SetBool(row, yes);
       return nullptr;
@@ -166,7 +172,8 @@ Refusal ColumnWriter::SetText(idx_t row, std::string_view text) {
     case FieldType::kBigNumeric: {
       const bool big = field_->type == FieldType::kBigNumeric;
       const auto v = ParseDecimal(text, big ? kBigNumericScale : kNumericScale);
-      if (!v) return big ? "is not a BIGNUMERIC that fits into 38 digits" : "is not a NUMERIC value";
+      if (!v)
+        return big ? "is not a BIGNUMERIC that fits into 38 digits" : "is not a NUMERIC value";
       SetInt128(row, *v);
       return nullptr;
     }

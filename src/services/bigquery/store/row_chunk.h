@@ -18,8 +18,9 @@ namespace hornbeam::services::bigquery {
 // Why a value was refused, as a static text to put behind the field's name; null when it was taken.
 using Refusal = const char*;
 
-// Writes into one column of a chunk (or into the elements of a repeated one, or a field of a struct). Every value begins
-// as NULL, every repeated one as an empty list; rows are written in ascending order.
+// Writes into one column of a chunk (or into the elements of a repeated one, or a field of a
+// struct). Every value begins as NULL, every repeated one as an empty list; rows are written in
+// ascending order.
 class ColumnWriter {
  public:
   ColumnWriter(const Field& field, duckdb_vector vector, idx_t rows);
@@ -36,7 +37,8 @@ class ColumnWriter {
   void SetPresent(idx_t row) { validity_[row >> 6] |= uint64_t{1} << (row & 63); }
   std::vector<ColumnWriter>& children() { return children_; }
 
-  // The value as DuckDB stores it, of the type that the field has; ranges are the caller's business.
+  // The value as DuckDB stores it, of the type that the field has; ranges are the caller's
+  // business.
   void SetBool(idx_t row, bool v) { Set(row, v); }
   void SetInt32(idx_t row, int32_t v) { Set(row, v); }
   void SetInt64(idx_t row, int64_t v) { Set(row, v); }
@@ -44,8 +46,8 @@ class ColumnWriter {
   void SetInt128(idx_t row, Int128 v) { Set(row, v); }
   void SetBytes(idx_t row, std::string_view v);
 
-  // Text as both wires carry it: dates, times and numbers are parsed, STRING is checked to be UTF-8, JSON to be JSON.
-  // BYTES are taken as they are.
+  // Text as both wires carry it: dates, times and numbers are parsed, STRING is checked to be
+  // UTF-8, JSON to be JSON. BYTES are taken as they are.
   Refusal SetText(idx_t row, std::string_view text);
 
  private:

@@ -28,7 +28,8 @@ std::string_view StringAt(const void* data, idx_t row) {
 }
 
 Int128 FromHugeint(duckdb_hugeint v) {
-  return static_cast<Int128>((static_cast<unsigned __int128>(static_cast<uint64_t>(v.upper)) << 64) | v.lower);
+  return static_cast<Int128>(
+      (static_cast<unsigned __int128>(static_cast<uint64_t>(v.upper)) << 64) | v.lower);
 }
 
 void AppendDouble(double v, std::string* out) {
@@ -47,9 +48,11 @@ void AppendDouble(double v, std::string* out) {
 
 void AppendSeconds(int64_t micros, std::string* out) {
   if (micros < 0) *out += '-';
-  const uint64_t magnitude = micros < 0 ? -static_cast<uint64_t>(micros) : static_cast<uint64_t>(micros);
+  const uint64_t magnitude =
+      micros < 0 ? -static_cast<uint64_t>(micros) : static_cast<uint64_t>(micros);
   char buffer[40];
-  const int n = std::snprintf(buffer, sizeof buffer, "%llu.%06llu", static_cast<unsigned long long>(magnitude / 1000000),
+  const int n = std::snprintf(buffer, sizeof buffer, "%llu.%06llu",
+                              static_cast<unsigned long long>(magnitude / 1000000),
                               static_cast<unsigned long long>(magnitude % 1000000));
   out->append(buffer, static_cast<size_t>(n));
 }
@@ -64,7 +67,8 @@ Int128 DecimalAt(duckdb_logical_type type, const void* data, idx_t row) {
 }
 
 Status AppendInteger(Int128 v, std::string* out) {
-  if (v > INT64_MAX || v < INT64_MIN) return InvalidQuery("int64 overflow in a result of the query");
+  if (v > INT64_MAX || v < INT64_MIN)
+    return InvalidQuery("int64 overflow in a result of the query");
   absl::StrAppend(out, "\"", static_cast<int64_t>(v), "\"");
   return absl::OkStatus();
 }
@@ -95,7 +99,9 @@ Status AppendValue(duckdb_vector vector, idx_t row, bool int64_timestamps, std::
   }
   const void* data = duckdb_vector_get_data(vector);
   switch (id) {
-    case DUCKDB_TYPE_BOOLEAN: *out += static_cast<const bool*>(data)[row] ? "\"true\"" : "\"false\""; break;
+    case DUCKDB_TYPE_BOOLEAN:
+      *out += static_cast<const bool*>(data)[row] ? "\"true\"" : "\"false\"";
+      break;
     case DUCKDB_TYPE_TINYINT: return AppendInteger(static_cast<const int8_t*>(data)[row], out);
     case DUCKDB_TYPE_SMALLINT: return AppendInteger(static_cast<const int16_t*>(data)[row], out);
     case DUCKDB_TYPE_INTEGER: return AppendInteger(static_cast<const int32_t*>(data)[row], out);
@@ -104,7 +110,8 @@ Status AppendValue(duckdb_vector vector, idx_t row, bool int64_timestamps, std::
     case DUCKDB_TYPE_USMALLINT: return AppendInteger(static_cast<const uint16_t*>(data)[row], out);
     case DUCKDB_TYPE_UINTEGER: return AppendInteger(static_cast<const uint32_t*>(data)[row], out);
     case DUCKDB_TYPE_UBIGINT: return AppendInteger(static_cast<const uint64_t*>(data)[row], out);
-    case DUCKDB_TYPE_HUGEINT: return AppendInteger(FromHugeint(static_cast<const duckdb_hugeint*>(data)[row]), out);
+    case DUCKDB_TYPE_HUGEINT:
+      return AppendInteger(FromHugeint(static_cast<const duckdb_hugeint*>(data)[row]), out);
     case DUCKDB_TYPE_FLOAT:
       *out += '"';
       AppendDouble(static_cast<double>(static_cast<const float*>(data)[row]), out);
@@ -157,7 +164,8 @@ Status AppendValue(duckdb_vector vector, idx_t row, bool int64_timestamps, std::
       const idx_t n = duckdb_struct_type_child_count(type);
       for (idx_t i = 0; i < n; ++i) {
         *out += i ? ",{\"v\":" : "{\"v\":";
-        HB_RETURN_IF_ERROR(AppendValue(duckdb_struct_vector_get_child(vector, i), row, int64_timestamps, out));
+        HB_RETURN_IF_ERROR(
+            AppendValue(duckdb_struct_vector_get_child(vector, i), row, int64_timestamps, out));
         *out += '}';
       }
       *out += "]}";
@@ -185,13 +193,18 @@ StatusOr<Field> FieldOfType(const std::string& name, duckdb_logical_type type) {
     case DUCKDB_TYPE_UINTEGER:
     case DUCKDB_TYPE_UBIGINT:
     case DUCKDB_TYPE_HUGEINT:
-    case DUCKDB_TYPE_SQLNULL: field.type = FieldType::kInt64; break;  // an untyped NULL is INT64 on BigQuery
+    case DUCKDB_TYPE_SQLNULL:
+      field.type = FieldType::kInt64;
+      break;  // an untyped NULL is INT64 on BigQuery
     case DUCKDB_TYPE_FLOAT:
     case DUCKDB_TYPE_DOUBLE: field.type = FieldType::kFloat64; break;
     case DUCKDB_TYPE_DECIMAL:
-      field.type = duckdb_decimal_scale(type) > kNumericScale ? FieldType::kBigNumeric : FieldType::kNumeric;
+      field.type =
+          duckdb_decimal_scale(type) > kNumericScale ? FieldType::kBigNumeric : FieldType::kNumeric;
       break;
-    case DUCKDB_TYPE_VARCHAR: field.type = IsJson(type) ? FieldType::kJson : FieldType::kString; break;
+    case DUCKDB_TYPE_VARCHAR:
+      field.type = IsJson(type) ? FieldType::kJson : FieldType::kString;
+      break;
     case DUCKDB_TYPE_BLOB: field.type = FieldType::kBytes; break;
     case DUCKDB_TYPE_DATE: field.type = FieldType::kDate; break;
     case DUCKDB_TYPE_TIME: field.type = FieldType::kTime; break;
@@ -216,14 +229,17 @@ StatusOr<Field> FieldOfType(const std::string& name, duckdb_logical_type type) {
       const LogicalType child(duckdb_list_type_child_type(type));
       HB_ASSIGN_OR_RETURN(field, FieldOfType(name, child.get()));
       if (field.mode == FieldMode::kRepeated) {
-        return InvalidQuery("Cannot construct array with element type ARRAY because nested arrays are not supported");
+        return InvalidQuery(
+            "Cannot construct array with element type ARRAY because nested arrays are not "
+            "supported");
       }
       field.mode = FieldMode::kRepeated;
       break;
     }
     default:
-      return InvalidQuery(absl::StrCat("The column ", name, " of the result is of a type (INTERVAL, RANGE or GEOGRAPHY) ",
-                                       "that this local BigQuery cannot return; cast it to another one"));
+      return InvalidQuery(absl::StrCat(
+          "The column ", name, " of the result is of a type (INTERVAL, RANGE or GEOGRAPHY) ",
+          "that this local BigQuery cannot return; cast it to another one"));
   }
   return field;
 }
@@ -244,7 +260,8 @@ void AppendJsonString(std::string_view text, std::string* out) {
       case '\t': *out += "\\t"; break;
       default: {
         char buffer[8];
-        out->append(buffer, static_cast<size_t>(std::snprintf(buffer, sizeof buffer, "\\u%04x", c)));
+        out->append(buffer,
+                    static_cast<size_t>(std::snprintf(buffer, sizeof buffer, "\\u%04x", c)));
       }
     }
   }
@@ -257,7 +274,8 @@ Status AppendRowJson(duckdb_data_chunk chunk, idx_t row, bool int64_timestamps, 
   const idx_t columns = duckdb_data_chunk_get_column_count(chunk);
   for (idx_t c = 0; c < columns; ++c) {
     *out += c ? ",{\"v\":" : "{\"v\":";
-    HB_RETURN_IF_ERROR(AppendValue(duckdb_data_chunk_get_vector(chunk, c), row, int64_timestamps, out));
+    HB_RETURN_IF_ERROR(
+        AppendValue(duckdb_data_chunk_get_vector(chunk, c), row, int64_timestamps, out));
     *out += '}';
   }
   *out += "]}";
