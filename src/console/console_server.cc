@@ -107,7 +107,7 @@ ConsoleServer::ConsoleServer(ConsoleOptions options) : options_(std::move(option
   Route("POST", "/api/v1/jobs/{id}/state", &ConsoleServer::ReportState);
   Route("POST", "/api/v1/jobs/{id}:cancel", &ConsoleServer::CancelJob);
   Route("POST", "/api/v1/jobs/{id}:drain", &ConsoleServer::DrainJob);
-  Route("GET", "/api/v1/services", &ConsoleServer::Services);
+  Route("GET", "/api/v1/subscriptions", &ConsoleServer::Subscriptions);
   Route("GET", "/api/v1/tables", &ConsoleServer::Tables);
   Route("POST", "/api/v1/query", &ConsoleServer::Query);
   Route("GET", "/metrics", &ConsoleServer::Metrics);
@@ -172,8 +172,18 @@ void ConsoleServer::DrainJob(const HttpRequest& request, HttpResponse* response)
   AnswerJson(json::object(), response);
 }
 
-void ConsoleServer::Services(const HttpRequest& request, HttpResponse* response) {
-  response->body = options_.services_json;
+void ConsoleServer::Subscriptions(const HttpRequest& request, HttpResponse* response) {
+  json subscriptions = json::array();
+  if (options_.subscriptions) {
+    for (const SubscriptionBacklog& backlog : options_.subscriptions()) {
+      subscriptions.push_back({{"name", backlog.name},
+                               {"messages", backlog.messages},
+                               {"bytes", backlog.bytes},
+                               {"oldest_age_ms", backlog.oldest_age_ms},
+                               {"readers", backlog.readers}});
+    }
+  }
+  AnswerJson({{"subscriptions", std::move(subscriptions)}}, response);
 }
 
 void ConsoleServer::Query(const HttpRequest& request, HttpResponse* response) {

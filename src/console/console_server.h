@@ -3,8 +3,10 @@
 #ifndef HORNBEAM_CONSOLE_CONSOLE_SERVER_H_
 #define HORNBEAM_CONSOLE_CONSOLE_SERVER_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/http_server.h"
@@ -13,13 +15,22 @@
 
 namespace hornbeam::console {
 
+// What waits in a subscription of the local Pub/Sub.
+struct SubscriptionBacklog {
+  std::string name;
+  int64_t messages = 0;
+  int64_t bytes = 0;
+  int64_t oldest_age_ms = 0;
+  int readers = 0;
+};
+
 struct ConsoleOptions {
   JobRegistry* jobs = nullptr;                  // outlives the server
   Clock* clock = Clock::System();
   std::function<std::string()> service_metrics;  // further text for /metrics; may be empty
+  std::function<std::vector<SubscriptionBacklog>()> subscriptions;  // for GET /api/v1/subscriptions; may be empty
   std::string bigquery_endpoint;                // host:port of the REST service that /api/v1/query asks; empty: none
   std::string project;                          // that queries run in
-  std::string services_json = "{}";             // what GET /api/v1/services answers: addresses for the page to show
 };
 
 // Requests that a page of another site makes a browser send (with a foreign Origin or Host) are refused with 403.
@@ -41,7 +52,7 @@ class ConsoleServer {
   void ReportState(const HttpRequest& request, HttpResponse* response);
   void CancelJob(const HttpRequest& request, HttpResponse* response);
   void DrainJob(const HttpRequest& request, HttpResponse* response);
-  void Services(const HttpRequest& request, HttpResponse* response);
+  void Subscriptions(const HttpRequest& request, HttpResponse* response);
   void Tables(const HttpRequest& request, HttpResponse* response);
   void Query(const HttpRequest& request, HttpResponse* response);
   void Metrics(const HttpRequest& request, HttpResponse* response);

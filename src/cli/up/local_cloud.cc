@@ -13,6 +13,18 @@ constexpr int kBigQueryMaxReceiveBytes = 32 << 20;  // a request of the Write AP
 
 std::string Local(int port) { return absl::StrCat("127.0.0.1:", port); }
 
+std::vector<console::SubscriptionBacklog> Backlogs(const services::pubsub::PubSubService& pubsub) {
+  std::vector<console::SubscriptionBacklog> backlogs;
+  for (const auto& stats : pubsub.Stats()) {
+    backlogs.push_back({.name = stats.name,
+                        .messages = stats.num_undelivered_messages,
+                        .bytes = stats.backlog_bytes,
+                        .oldest_age_ms = stats.oldest_unacked_age_ms,
+                        .readers = stats.open_streams});
+  }
+  return backlogs;
+}
+
 Status WithFlag(const Status& status, absl::string_view flag) {
   if (!absl::IsUnavailable(status) && !absl::IsPermissionDenied(status)) return status;
   return Status(status.code(), absl::StrCat(status.message(), " with ", flag));
@@ -89,6 +101,7 @@ Status LocalCloud::StartConsole(int port) {
   console_ = std::make_unique<console::ConsoleServer>(console::ConsoleOptions{
       .jobs = jobs_.get(),
       .service_metrics = [this] { return absl::StrCat(pubsub_->PrometheusText(), bigquery_->PrometheusText()); },
+      .subscriptions = [this] { return Backlogs(*pubsub_); },
       .bigquery_endpoint = endpoints_.bigquery,
       .project = kDefaultProject});
   const Status listening = WithFlag(console_->Start(port), "--console-port");

@@ -1,5 +1,7 @@
 // A pipeline's steps as a person named them: "Write/Answers" and "Write/Unmade" are parts of "Write".
 
+import { BEGINNING_US } from "./format.js";
+
 const ANSWERS = "hornbeam:transform:answers:v1";
 const sum = (values) => values.reduce((total, v) => total + v, 0);
 
@@ -7,6 +9,19 @@ const sum = (values) => values.reduce((total, v) => total + v, 0);
 export function isSource(step) { return step.inputs.length === 0 && step.urn !== ANSWERS; }
 
 const nameOf = (step) => step.name.split("/")[0];
+
+// How far event time has come at a composite. What a sink answers, and what hangs on that alone, has none.
+function watermark(source, sink, parts) {
+  if (source) return source.output_watermark_us;
+  if (sink) return sink.input_watermark_us;
+  return least(parts.map((part) => part.input_watermark_us));
+}
+
+// The least of the watermarks that have begun; the beginning when none has.
+export function least(watermarks_us) {
+  const begun = watermarks_us.filter((us) => us > BEGINNING_US);
+  return begun.length ? Math.min(...begun) : BEGINNING_US;
+}
 
 // One step out of the parts of a composite; inputs are names of composites.
 function merge(name, parts) {
@@ -29,8 +44,7 @@ function merge(name, parts) {
     failed: sum(parts.map((part) => part.failed)),
     dropped_late: sum(parts.map((part) => part.dropped_late)),
     backlog: (source ?? parts[0]).backlog,
-    watermark_us: Math.min(...parts.filter((part) => part.urn !== ANSWERS).map((part) =>
-      isSource(part) ? part.output_watermark_us : part.input_watermark_us)),
+    watermark_us: watermark(source, sink, parts),
   };
 }
 

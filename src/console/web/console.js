@@ -1,5 +1,5 @@
 // Asks the console for the jobs once a second and shows the chosen one.
-import { composites, isSource } from "./composites.js";
+import { composites, isSource, least } from "./composites.js";
 import { bytes, compact, duration, number, time } from "./format.js";
 import { Graph } from "./graph.js";
 import { QueryBox } from "./query.js";
@@ -18,6 +18,7 @@ const queryBox = new QueryBox({
 let chosen = null;       // id of the job on show
 let pinned = false;      // chosen by hand: a newer job does not replace it
 let samples = [];        // {at_ms, counts: Map(step -> elements)} of the job on show, oldest first
+let subscriptions = [];  // of the local Pub/Sub
 let spark = [];          // elements per second, oldest first
 
 const STATES = {
@@ -110,6 +111,23 @@ function drawSpark() {
     "d", points.length > 1 ? `M${points[0][0].toFixed(1)} 36L${line}L120 36Z` : "");
 }
 
+// What waits before the job: as its sources say, or, where they cannot, what its subscription holds. Which one that is can be
+// told only while a single one is read.
+function backlogOf(job) {
+  const sources = job.steps.filter(isSource);
+  const known = sources.filter((step) => step.backlog.elements >= 0).map((step) => step.backlog);
+  if (known.length) {
+    return {
+      elements: sum(known.map((backlog) => backlog.elements)),
+      bytes: sum(known.map((backlog) => Math.max(0, backlog.bytes))),
+      oldest_age_ms: Math.max(...known.map((backlog) => backlog.oldest_age_ms)),
+    };
+  }
+  const read = subscriptions.filter((subscription) => subscription.readers > 0);
+  if (TERMINAL.has(job.state) || read.length !== 1 || sources.length !== 1) return { elements: -1, bytes: -1, oldest_age_ms: -1 };
+  return { elements: read[0].messages, bytes: read[0].bytes, oldest_age_ms: read[0].oldest_age_ms };
+}
+
 function showTiles(job, rates, now_us) {
   const sources = job.steps.filter(isSource);
   const sinks = job.steps.filter((step) => step.rows_delivered >= 0);
@@ -124,12 +142,12 @@ function showTiles(job, rates, now_us) {
     if (spark.length > SPARK_POINTS) spark.shift();
   }
   drawSpark();
-  $("watermark").textContent = job.steps.length ? time(Math.min(...job.steps.map((step) => step.output_watermark_us))) : "–";
-  const known = sources.filter((step) => step.backlog.elements >= 0);
-  $("backlog").textContent = known.length ? number(sum(known.map((step) => step.backlog.elements))) : "–";
-  const oldest = Math.max(-1, ...known.map((step) => step.backlog.oldest_age_ms));
-  const size = sum(known.map((step) => Math.max(0, step.backlog.bytes)));
-  $("backlog-age").textContent = oldest > 0 ? `${bytes(size)}, the oldest ${duration(oldest * 1000)}` : "nothing waits";
+  $("watermark").textContent = job.steps.length ? time(least(job.steps.map((step) => step.output_watermark_us))) : "–";
+  const backlog = backlogOf(job);
+  $("backlog").textContent = backlog.elements >= 0 ? number(backlog.elements) : "–";
+  $("backlog-age").textContent = backlog.elements > 0
+    ? `${bytes(Math.max(0, backlog.bytes))}, oldest ${duration(backlog.oldest_age_ms * 1000)}`
+    : backlog.elements === 0 ? "nothing waits" : "not known";
   $("rows-delivered").textContent = sinks.length ? number(sum(sinks.map((step) => step.rows_delivered))) : "–";
   $("epoch").textContent = `epoch ${compact(job.sealed_epoch)}, log ${bytes(job.log_bytes)}`;
   const failed = sum(job.steps.map((step) => step.failed));
@@ -152,6 +170,8 @@ function showJob(job, now_us) {
   $("drain").hidden = ended || job.state === "JOB_STATE_DRAINING";
   const rates = ratesOf(job);
   showTiles(job, rates, now_us);
+  const source = job.steps.find(isSource);
+  if (source && source.backlog.elements < 0) source.backlog = backlogOf(job);
   graph.show(job, rates);
 }
 
@@ -174,6 +194,7 @@ async function poll() {
     const { jobs, now_us } = await get("/api/v1/jobs");
     if (!pinned || !jobs.some((job) => job.id === chosen)) choose(jobs[0]?.id ?? null, false);
     showJobs(jobs);
+    subscriptions = (await get("/api/v1/subscriptions")).subscriptions;
     if (chosen) showJob(await get(`/api/v1/jobs/${encodeURIComponent(chosen)}`), now_us);
     if (turn++ % TABLES_EVERY === 0) await queryBox.refreshTables();
     $("lost").hidden = true;

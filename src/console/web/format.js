@@ -1,6 +1,6 @@
 // Numbers and times as the page writes them.
 const GROUPED = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const BEGINNING_US = -9.2e18;
+export const BEGINNING_US = -9.2e18;
 const END_US = 9.2e18;
 
 export function number(n) { return GROUPED.format(n); }

@@ -1,13 +1,16 @@
 // Draws the steps of a job as layers from top to bottom. The layout is made anew only when the steps change;
 // between that, update() changes texts.
 import { composites } from "./composites.js";
-import { compact, minute, number, time } from "./format.js";
+import { BEGINNING_US, compact, minute, number, time } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const NODE = { width: 236, height: 62 };
 const GAP = { x: 22, y: 34 };
 const PASS_WIDTH = 20;  // room for an edge that passes a layer
 const SWEEPS = 8;
+// The graph fits its card within these bounds; a deeper one makes the card taller.
+const MIN_SCALE = 0.8;
+const MAX_SCALE = 1.15;
 
 function element(name, attributes = {}, text = "") {
   const made = document.createElementNS(SVG, name);
@@ -177,7 +180,8 @@ export class Graph {
     const right = Math.max(...all.map((slot) => slot.x + slot.width / 2));
     const height = rows.length * (NODE.height + GAP.y) - GAP.y;
     this.svg.setAttribute("viewBox", `${left - 6} -14 ${right - left + 12} ${height + 20}`);
-    this.svg.style.maxHeight = `${(height + 20) * 1.15}px`;
+    this.svg.style.maxHeight = `${(height + 20) * MAX_SCALE}px`;
+    this.svg.style.minHeight = `${(height + 20) * MIN_SCALE}px`;
     this.svg.replaceChildren();
     this.edges = edges.map((edge) => ({ from: edge.from, line: element("path", { class: "edge", d: curve(edge.path) }) }));
     this.svg.append(...this.edges.map((edge) => edge.line));
@@ -200,7 +204,7 @@ export class Graph {
       : step.isSink ? `${number(step.elements_in)} in`
       : `${compact(step.elements_in)} in → ${compact(step.elements_out)} out`;
     parts.rate.textContent = live ? `${compact(Math.round(rate))}/s` : "";
-    parts.watermark.textContent = minute(step.watermark_us);
+    parts.watermark.textContent = step.watermark_us > BEGINNING_US ? minute(step.watermark_us) : "";
     parts.extra.textContent = step.isSink ? `${compact(step.rows_delivered)} delivered`
       : step.isSource && step.backlog.elements >= 0 ? `${compact(step.backlog.elements)} waiting` : "";
     const title = `${step.name}: ${number(step.elements_in)} in, ${number(step.elements_out)} out, watermark ${time(step.watermark_us)}` +

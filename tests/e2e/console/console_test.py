@@ -53,6 +53,7 @@ def check_while_it_runs(page, console, screenshot):
     wait_until(lambda: steps(page)["Hourly"][0] > before, "a step's count that moves", 10)
     wait_until(lambda: (number(page, "dead-letters") or 0) > 0, "dead letters", 20)
     wait_until(lambda: (number(page, "rows-delivered") or 0) > 0, "delivered rows", 20)
+    wait_until(lambda: number(page, "backlog") is not None, "a backlog", 10)
     wait_until(lambda: page.run("return document.querySelectorAll('#tables button').length") == 3, "the three tables", 20)
     page.run("[...document.querySelectorAll('#tables button')].find(b => b.textContent === 'flights.hourly').click()")
     wait_until(lambda: page.run("return document.querySelectorAll('#result tbody tr').length") > 0, "rows of a query", 20)
@@ -71,7 +72,8 @@ def check_while_it_runs(page, console, screenshot):
 
 def check_at_the_end(page, console):
     wait_until(lambda: newest_job(console)["state"] == "JOB_STATE_DRAINED", "the end of the job", 120)
-    wait_until(lambda: number(page, "elements-read") == FLIGHTS + MALFORMED, "all elements on the page", 10)
+    wait_until(lambda: page.run("return document.getElementById('job-state').textContent") == "drained", "the end on the page", 10)
+    assert number(page, "elements-read") == FLIGHTS + MALFORMED
     assert number(page, "dead-letters") == MALFORMED
     assert number(page, "dropped-late") == 0
     shown = steps(page)
