@@ -32,8 +32,8 @@ using google::pubsub::v1::Publisher;
 using google::pubsub::v1::Subscriber;
 using nlohmann::json;
 
-constexpr char kTopic[] = "projects/p/topics/t";
-constexpr char kSubscription[] = "projects/p/subscriptions/s";
+constexpr char kTopic[] = "projects/p/topics/events";
+constexpr char kSubscription[] = "projects/p/subscriptions/events";
 
 class LocalServicesTest : public testing::Test {
  protected:

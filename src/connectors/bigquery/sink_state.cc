@@ -32,6 +32,7 @@ std::string SinkState::Encode() const {
     PutVarint(&out, static_cast<uint64_t>(shard.offset));
     PutVarint(&out, shard.rows);
     PutVarint(&out, shard.settled);
+    PutVarint(&out, static_cast<uint64_t>(shard.ahead));
     PutVarint(&out, shard.refused.size());
     uint64_t last = 0;
     for (const uint64_t row : shard.refused) {
@@ -55,12 +56,13 @@ StatusOr<SinkState> SinkState::Decode(std::string_view text) {
     shard.offset = static_cast<int64_t>(in.Varint());
     shard.rows = in.Varint();
     shard.settled = in.Varint();
+    shard.ahead = static_cast<int64_t>(in.Varint());
     uint64_t row = 0;
     for (uint64_t refused = in.Varint(); refused > 0 && in.ok(); --refused) {
       row += in.Varint();
       shard.refused.push_back(row);
     }
-    if (shard.settled > shard.rows || shard.offset < 0) return absl::DataLossError("malformed");
+    if (shard.settled > shard.rows || shard.offset < 0 || shard.ahead < 0) break;
   }
   if (!known || !in.ok() || !in.done()) {
     return absl::DataLossError(

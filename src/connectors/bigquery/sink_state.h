@@ -25,6 +25,9 @@ struct ShardState {
   uint64_t rows = 0;
   uint64_t settled = 0;
   std::vector<uint64_t> refused;  // ascending
+  // So many rows of the deliveries that come next are in an earlier stream already: they were sent
+  // before a crash that made forget it, and the stream has ended since.
+  int64_t ahead = 0;
 
   // How many of the rows in [begin, end) go to `stream`; settled <= begin.
   int64_t Kept(uint64_t begin, uint64_t end) const;

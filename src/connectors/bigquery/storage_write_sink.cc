@@ -125,7 +125,23 @@ std::vector<StorageWriteSink::Request> StorageWriteSink::Split(
   return requests;
 }
 
-Status StorageWriteSink::Begin(const engine::Delivery& delivery, ShardState* shard, bool* again) {
+Status StorageWriteSink::TakeWhatIsAhead(const std::vector<Request>& requests,
+                                         ShardState* shard) const {
+  for (const Request& request : requests) {
+    const auto rows = static_cast<int64_t>(request.end - request.begin);
+    if (shard->ahead < rows) break;
+    shard->ahead -= rows;
+    shard->settled = request.end;
+  }
+  if (shard->ahead == 0 || shard->settled == shard->rows) return absl::OkStatus();
+  return Explain(absl::DataLossError(absl::StrCat(
+      "a stream that has ended holds ", shard->ahead,
+      " rows that this job did not write; it cannot be known which rows are in the table")));
+}
+
+Status StorageWriteSink::Begin(const engine::Delivery& delivery,
+                               const std::vector<Request>& requests, ShardState* shard,
+                               bool* again) {
   *again = delivery.epoch == shard->epoch;
   if (*again) {
     if (shard->rows == delivery.rows.size()) return absl::OkStatus();
@@ -140,6 +156,11 @@ Status StorageWriteSink::Begin(const engine::Delivery& delivery, ShardState* sha
   next.offset = shard->end_offset();
   next.epoch = delivery.epoch;
   next.rows = delivery.rows.size();
+  if (shard->ahead > 0) {
+    next.ahead = shard->ahead;
+    HB_RETURN_IF_ERROR(TakeWhatIsAhead(requests, &next));
+    decided = true;
+  }
   if (next.stream.empty()) {
     // A crash before it is saved leaves an empty stream behind, which expires by itself.
     HB_ASSIGN_OR_RETURN(next.stream, CreateStream());
@@ -168,9 +189,8 @@ Status StorageWriteSink::Deliver(const engine::Delivery& delivery) {
   ShardState& shard = state_.shards[delivery.shard];
   // A later delivery of this shard was begun, so this one was confirmed.
   if (delivery.epoch < shard.epoch) return absl::OkStatus();
-  Attempt attempt{delivery, &shard, false, {}};
-  HB_RETURN_IF_ERROR(Begin(delivery, &shard, &attempt.again));
-  attempt.requests = Split(delivery.rows);
+  Attempt attempt{delivery, &shard, false, Split(delivery.rows)};
+  HB_RETURN_IF_ERROR(Begin(delivery, attempt.requests, &shard, &attempt.again));
   while (attempt.next < attempt.requests.size() &&
          attempt.requests[attempt.next].end <= shard.settled) {
     ++attempt.next;
@@ -317,7 +337,11 @@ Status StorageWriteSink::Settle(const Status& why, Attempt* attempt) {
     while (landed < attempt->requests.size() && landed_through(landed + 1) <= answer.row_count()) {
       ++landed;
     }
-    if (landed_through(landed) != answer.row_count()) {
+    const int64_t more = answer.row_count() - landed_through(landed);
+    if (more > 0 && landed == attempt->requests.size() &&
+        attempt->delivery.epoch <= earlier_horizon_) {
+      shard->ahead = more;
+    } else if (more != 0) {
       return Explain(absl::DataLossError(
           absl::StrCat("stream ", shard->stream, " ended with ", answer.row_count(),
                        " rows where this job wrote ", landed_through(landed),
@@ -345,7 +369,7 @@ Status StorageWriteSink::Settle(const Status& why, Attempt* attempt) {
 
 Status StorageWriteSink::Finish() {
   connections_.clear();
-  for (const auto& [number, shard] : state_.shards) {
+  for (auto& [number, shard] : state_.shards) {
     if (shard.stream.empty()) continue;
     grpc::ClientContext context;
     SetTimeout(options_.timeout, &context);
@@ -354,8 +378,11 @@ Status StorageWriteSink::Finish() {
     storage::FinalizeWriteStreamResponse answer;
     // Only tidiness: its rows are in the table, and an open stream expires by itself.
     stub_->FinalizeWriteStream(&context, request, &answer);
+    shard.stream.clear();
+    shard.offset = 0;
+    shard.settled = shard.rows;
   }
-  return absl::OkStatus();
+  return Save();
 }
 
 }  // namespace hornbeam::connectors

@@ -63,7 +63,10 @@ class StorageWriteSink final : public engine::SinkWriter {
   StatusOr<std::string> CreateStream();
 
   // Makes the decisions of a delivery that was not begun before. True in *again if it was.
-  Status Begin(const engine::Delivery& delivery, ShardState* shard, bool* again);
+  Status Begin(const engine::Delivery& delivery, const std::vector<Request>& requests,
+               ShardState* shard, bool* again);
+  // Takes the leading requests off that an earlier stream got.
+  Status TakeWhatIsAhead(const std::vector<Request>& requests, ShardState* shard) const;
   Status WriteAll(Attempt* attempt);
   // Acts on one answer.
   Status Act(const AppendVerdict& verdict, const AppendStream::Response& response,

@@ -150,7 +150,12 @@ TEST_F(StorageWriteSinkTest, WritesInOneStreamForEachShard) {
   google::protobuf::DescriptorProto descriptor;
   DescribeRow(*layout_, &descriptor);
   EXPECT_EQ(fake_.writer_schema(), descriptor.SerializeAsString());
-  EXPECT_TRUE(sink_->Finish().ok());
+  ASSERT_TRUE(sink_->Finish().ok());
+  Restart();
+  ASSERT_TRUE(Deliver(2, {"d"}).ok());  // its confirmation was lost
+  ASSERT_TRUE(Deliver(3, {"e"}).ok());
+  EXPECT_THAT(Values(), ElementsAre("a", "b", "d", "c", "e"));
+  EXPECT_EQ(fake_.streams(), 3u);
 }
 
 TEST_F(StorageWriteSinkTest, ADeliveryThatIsMadeAgainWritesNothingTwice) {
@@ -188,7 +193,7 @@ TEST_F(StorageWriteSinkTest, SplitsALargeDeliveryAndFindsItsPlaceAgain) {
     fake_.FaultAt(nth, nth % 2 ? Fault::kLostBefore : Fault::kLostAfter);
     const engine::EpochId epoch = static_cast<engine::EpochId>(nth);
     EXPECT_EQ(Deliver(epoch, values).code(), absl::StatusCode::kUnavailable);
-    Restart();
+    Restart(0);
     ASSERT_TRUE(Deliver(epoch, values).ok());
     const std::vector<std::string> all = Values();
     EXPECT_EQ(std::vector<std::string>(all.begin() + static_cast<long>(before), all.end()), values);
@@ -442,7 +447,7 @@ TEST(TableNameTest, ReadsAllThreeSpellings) {
 TEST(SinkStateTest, IsReadBackAndRefusedWhenCut) {
   SinkState state;
   state.horizon = 64;
-  state.shards[0] = {"stream", 7, 100, 10, 2, {3, 5}};
+  state.shards[0] = {"stream", 7, 100, 10, 2, {3, 5}, 4};
   state.shards[3] = {};
   const std::string text = state.Encode();
   const StatusOr<SinkState> again = SinkState::Decode(text);
