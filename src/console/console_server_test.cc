@@ -21,8 +21,10 @@ class ConsoleServerTest : public testing::Test {
  protected:
   void SetUp() override {
     registry_ = *JobRegistry::Open("jobs", &fs_, Clock::System());
-    server_ = std::make_unique<ConsoleServer>(
-        ConsoleOptions{.jobs = registry_.get(), .service_metrics = [] { return "pubsub_metric 1\n"; }});
+    ConsoleOptions options;
+    options.jobs = registry_.get();
+    options.service_metrics = [] { return "pubsub_metric 1\n"; };
+    server_ = std::make_unique<ConsoleServer>(options);
     ASSERT_TRUE(server_->Start(0).ok());
     client_ = std::make_unique<HttpClient>("127.0.0.1:" + std::to_string(server_->port()));
   }

@@ -40,6 +40,7 @@ void Read(const json& object, const char* name, T* out) {
 }
 
 StepSnapshot StepFromJson(const json& object) {
+  (void)object.get_ref<const json::object_t&>();  // throws when it is none
   StepSnapshot step;
   Read(object, "name", &step.name);
   Read(object, "urn", &step.urn);

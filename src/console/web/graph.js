@@ -169,7 +169,9 @@ export class Graph {
     this.shape = shape;
     const live = job.responding && (job.state === "JOB_STATE_RUNNING" || job.state === "JOB_STATE_DRAINING");
     for (const step of steps) this.update(step, rates.get(step.name) ?? 0, live);
-    for (const edge of this.edges) edge.line.classList.toggle("flowing", live && (rates.get(edge.from) ?? 0) > 0);
+    // What follows a sink is what it refused.
+    const flows = new Map(steps.map((step) => [step.name, live && (rates.get(step.name) ?? 0) > 0 && step.elements_out > 0]));
+    for (const edge of this.edges) edge.line.classList.toggle("flowing", flows.get(edge.from));
   }
 
   draw(steps) {
