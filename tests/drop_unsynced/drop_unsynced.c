@@ -1,10 +1,14 @@
-// A library to preload. It writes down how to undo every change below one folder until the change is
-// synced; after the process was killed, drop_unsynced_restore undoes what was not, so that SIGKILL
-// acts as a power cut.
+// A library to preload. It writes down how to undo every change below one folder until the change
+// is synced; after the process was killed, drop_unsynced_restore undoes what was not, so that
+// SIGKILL acts as a power cut.
 //
 //   DROP_UNSYNCED_ROOT     the folder; as the program names it, absolute, without links and ".."
 //   DROP_UNSYNCED_JOURNAL  the journal's folder, empty (journal.h)
 //   LD_PRELOAD             this library
+//   DROP_UNSYNCED_SYNC_MS  so much longer a sync takes, as on a disk without a cache; the longer,
+//   the
+//                          more is unsynced when the process is killed
+//   DROP_UNSYNCED_LIE      if set, a sync is not counted as one: shows that a test would notice
 //
 // Understood: open, creat, write, pwrite, writev, pwritev, truncate, ftruncate, fallocate, rename,
 // unlink, remove, mkdir, rmdir, fsync, fdatasync, close, in all their spellings. Not understood:
@@ -25,6 +29,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "journal.h"
@@ -44,6 +49,8 @@ static char journal_dir[PATH_MAX];
 static int journal = -1;  // -1: nothing is watched
 static uint64_t next_number = 1;
 static uint64_t saved_links = 0;
+static long sync_ms = 0;
+static bool lie = false;
 
 static void Die(const char* what) {
   dprintf(2, "drop_unsynced: %s: %s\n", what, strerror(errno));
@@ -54,11 +61,14 @@ __attribute__((constructor)) static void Start(void) {
   const char* const root_env = getenv("DROP_UNSYNCED_ROOT");
   const char* const journal_env = getenv("DROP_UNSYNCED_JOURNAL");
   if (root_env == NULL || journal_env == NULL) return;
+  if (getenv("DROP_UNSYNCED_SYNC_MS") != NULL) sync_ms = atol(getenv("DROP_UNSYNCED_SYNC_MS"));
+  lie = getenv("DROP_UNSYNCED_LIE") != NULL;
   snprintf(root, sizeof root, "%s", root_env);
   snprintf(journal_dir, sizeof journal_dir, "%s", journal_env);
   char path[PATH_MAX + 16];
   snprintf(path, sizeof path, "%s/records", journal_dir);
-  const long fd = syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
+  const long fd =
+      syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
   if (fd < 0) Die("the journal cannot be created");
   // Out of the way of programs that count on low numbers.
   const long high = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 900);
@@ -105,7 +115,8 @@ static void AppendPaths(struct Record record, const char* a, const char* b, cons
 
 // Paths. ---------------------------------------------------------------------------------------
 
-// `path`, relative to folder `dirfd`, as an absolute one below the root; false when it lies elsewhere.
+// `path`, relative to folder `dirfd`, as an absolute one below the root; false when it lies
+// elsewhere.
 static bool BelowRoot(int dirfd, const char* path, char* absolute) {
   if (journal < 0 || path == NULL) return false;
   if (path[0] == '/') {
@@ -124,7 +135,8 @@ static bool BelowRoot(int dirfd, const char* path, char* absolute) {
     if ((size_t)snprintf(absolute, PATH_MAX, "%s/%s", base, path) >= PATH_MAX) return false;
   }
   const size_t length = strlen(root);
-  return strncmp(absolute, root, length) == 0 && (absolute[length] == '/' || absolute[length] == '\0');
+  return strncmp(absolute, root, length) == 0 &&
+         (absolute[length] == '/' || absolute[length] == '\0');
 }
 
 static bool Stat(const char* path, struct stat* info) {
@@ -143,8 +155,10 @@ static uint64_t ParentIno(const char* path) {
 
 // Keeps the file at `path` from going: a hard link in the journal, whose path is put in `saved`.
 static void Save(const char* path, char* saved) {
-  snprintf(saved, PATH_MAX, "%.*s/saved-%lu", PATH_MAX - 32, journal_dir, (unsigned long)saved_links++);
-  if (syscall(SYS_linkat, AT_FDCWD, path, AT_FDCWD, saved, 0) != 0) Die("a file cannot be linked into the journal");
+  snprintf(saved, PATH_MAX, "%.*s/saved-%lu", PATH_MAX - 32, journal_dir,
+           (unsigned long)saved_links++);
+  if (syscall(SYS_linkat, AT_FDCWD, path, AT_FDCWD, saved, 0) != 0)
+    Die("a file cannot be linked into the journal");
 }
 
 // Content. -------------------------------------------------------------------------------------
@@ -165,7 +179,8 @@ static void BeforeChange(int fd, ino_t ino, uint64_t offset, uint64_t end) {
   char* bytes = NULL;
   if (length > 0) {
     bytes = malloc(length);
-    const long reader = syscall(SYS_openat, AT_FDCWD, proc, O_RDONLY | O_CLOEXEC, 0);  // fd may be write-only
+    const long reader =
+        syscall(SYS_openat, AT_FDCWD, proc, O_RDONLY | O_CLOEXEC, 0);  // fd may be write-only
     if (bytes == NULL || reader < 0) Die("what is to be overwritten cannot be read");
     for (uint64_t done = 0; done < length;) {
       const long n = syscall(SYS_pread64, reader, bytes + done, length - done, offset + done);
@@ -174,7 +189,8 @@ static void BeforeChange(int fd, ino_t ino, uint64_t offset, uint64_t end) {
     }
     syscall(SYS_close, reader);
   }
-  Append((struct Record){.kind = kContent, .ino = ino, .offset = offset, .old_size = size}, bytes, length);
+  Append((struct Record){.kind = kContent, .ino = ino, .offset = offset, .old_size = size}, bytes,
+         length);
   free(bytes);
 }
 
@@ -210,7 +226,9 @@ ssize_t pwrite(int fd, const void* data, size_t size, off_t offset) {
   pthread_mutex_unlock(&lock);
   return result;
 }
-ssize_t pwrite64(int fd, const void* data, size_t size, off64_t offset) { return pwrite(fd, data, size, offset); }
+ssize_t pwrite64(int fd, const void* data, size_t size, off64_t offset) {
+  return pwrite(fd, data, size, offset);
+}
 
 ssize_t writev(int fd, const struct iovec* parts, int count) {
   const struct Watched* const file = Find(fd);
@@ -263,9 +281,15 @@ int fallocate(int fd, int mode, off_t offset, off_t length) {
   pthread_mutex_unlock(&lock);
   return result;
 }
-int fallocate64(int fd, int mode, off64_t offset, off64_t length) { return fallocate(fd, mode, offset, length); }
-int posix_fallocate(int fd, off_t offset, off_t length) { return fallocate(fd, 0, offset, length) == 0 ? 0 : errno; }
-int posix_fallocate64(int fd, off64_t offset, off64_t length) { return posix_fallocate(fd, offset, length); }
+int fallocate64(int fd, int mode, off64_t offset, off64_t length) {
+  return fallocate(fd, mode, offset, length);
+}
+int posix_fallocate(int fd, off_t offset, off_t length) {
+  return fallocate(fd, 0, offset, length) == 0 ? 0 : errno;
+}
+int posix_fallocate64(int fd, off64_t offset, off64_t length) {
+  return posix_fallocate(fd, offset, length);
+}
 
 // Opening and syncing. -------------------------------------------------------------------------
 
@@ -282,15 +306,17 @@ static int Open(int dirfd, const char* path, int flags, mode_t mode) {
   pthread_mutex_lock(&lock);
   struct stat info;
   const bool existed = Stat(absolute, &info);
-  if (existed && (flags & O_TRUNC) != 0 && S_ISREG(info.st_mode)) BeforeTruncatingOpen(absolute, info.st_ino);
+  if (existed && (flags & O_TRUNC) != 0 && S_ISREG(info.st_mode))
+    BeforeTruncatingOpen(absolute, info.st_ino);
   const int fd = (int)syscall(SYS_openat, dirfd, path, flags, mode);
   if (fd >= 0 && fd < MAX_FDS && syscall(SYS_fstat, fd, &info) == 0) {
     if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode)) {
-      watched[fd] = (struct Watched){.used = true, .append = (flags & O_APPEND) != 0, .ino = info.st_ino};
+      watched[fd] =
+          (struct Watched){.used = true, .append = (flags & O_APPEND) != 0, .ino = info.st_ino};
     }
     if (!existed) {
-      AppendPaths((struct Record){.kind = kCreate, .ino = info.st_ino, .dir = ParentIno(absolute)}, absolute, NULL,
-                  NULL);
+      AppendPaths((struct Record){.kind = kCreate, .ino = info.st_ino, .dir = ParentIno(absolute)},
+                  absolute, NULL, NULL);
     }
   }
   pthread_mutex_unlock(&lock);
@@ -301,11 +327,11 @@ static mode_t ModeOf(int flags, va_list args) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(args, mode_t) : 0;
 }
 
-#define OPEN(dirfd)                           \
-  va_list args;                               \
-  va_start(args, flags);                      \
-  const mode_t mode = ModeOf(flags, args);    \
-  va_end(args);                               \
+#define OPEN(dirfd)                        \
+  va_list args;                            \
+  va_start(args, flags);                   \
+  const mode_t mode = ModeOf(flags, args); \
+  va_end(args);                            \
   return Open(dirfd, path, flags, mode)
 
 int open(const char* path, int flags, ...) { OPEN(AT_FDCWD); }
@@ -317,7 +343,9 @@ int __open_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0
 int __open64_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0); }
 int __openat_2(int dirfd, const char* path, int flags) { return Open(dirfd, path, flags, 0); }
 int __openat64_2(int dirfd, const char* path, int flags) { return Open(dirfd, path, flags, 0); }
-int creat(const char* path, mode_t mode) { return Open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode); }
+int creat(const char* path, mode_t mode) {
+  return Open(AT_FDCWD, path, O_CREAT | O_WRONLY | O_TRUNC, mode);
+}
 int creat64(const char* path, mode_t mode) { return creat(path, mode); }
 
 int close(int fd) {
@@ -335,8 +363,10 @@ static int Sync(int fd, long call) {
   pthread_mutex_lock(&lock);
   const struct Record record = {.kind = kSync, .ino = file->ino, .offset = next_number};
   pthread_mutex_unlock(&lock);
+  const struct timespec longer = {.tv_sec = sync_ms / 1000, .tv_nsec = sync_ms % 1000 * 1000000};
+  if (sync_ms > 0) nanosleep(&longer, NULL);
   const int result = (int)syscall(call, fd);
-  if (result != 0) return result;
+  if (result != 0 || lie) return result;
   pthread_mutex_lock(&lock);
   Append(record, NULL, 0);
   pthread_mutex_unlock(&lock);
@@ -367,8 +397,8 @@ static int Remove(int dirfd, const char* path, int flags) {
   if (!S_ISDIR(info.st_mode)) Save(absolute, saved);
   const int result = (int)syscall(SYS_unlinkat, dirfd, path, flags);
   if (result == 0) {
-    AppendPaths((struct Record){.kind = kRemove, .ino = info.st_ino, .dir = ParentIno(absolute)}, absolute, saved,
-                NULL);
+    AppendPaths((struct Record){.kind = kRemove, .ino = info.st_ino, .dir = ParentIno(absolute)},
+                absolute, saved, NULL);
   }
   pthread_mutex_unlock(&lock);
   return result;
@@ -388,7 +418,8 @@ static int MakeDirectory(int dirfd, const char* path, mode_t mode) {
   const int result = (int)syscall(SYS_mkdirat, dirfd, path, mode);
   struct stat info;
   if (result == 0 && Stat(absolute, &info)) {
-    AppendPaths((struct Record){.kind = kCreate, .ino = info.st_ino, .dir = ParentIno(absolute)}, absolute, NULL, NULL);
+    AppendPaths((struct Record){.kind = kCreate, .ino = info.st_ino, .dir = ParentIno(absolute)},
+                absolute, NULL, NULL);
   }
   pthread_mutex_unlock(&lock);
   return result;
@@ -400,7 +431,8 @@ static int Rename(int from_dirfd, const char* from, int to_dirfd, const char* to
   char from_path[PATH_MAX];
   char to_path[PATH_MAX];
   struct stat moved;
-  if (!BelowRoot(from_dirfd, from, from_path) || !BelowRoot(to_dirfd, to, to_path) || !Stat(from_path, &moved)) {
+  if (!BelowRoot(from_dirfd, from, from_path) || !BelowRoot(to_dirfd, to, to_path) ||
+      !Stat(from_path, &moved)) {
     return (int)syscall(SYS_renameat2, from_dirfd, from, to_dirfd, to, flags);
   }
   pthread_mutex_lock(&lock);
@@ -409,8 +441,8 @@ static int Rename(int from_dirfd, const char* from, int to_dirfd, const char* to
   if (Stat(to_path, &replaced) && !S_ISDIR(replaced.st_mode)) Save(to_path, saved);
   const int result = (int)syscall(SYS_renameat2, from_dirfd, from, to_dirfd, to, flags);
   if (result == 0) {
-    AppendPaths((struct Record){.kind = kRename, .ino = moved.st_ino, .dir = ParentIno(to_path)}, from_path, to_path,
-                saved);
+    AppendPaths((struct Record){.kind = kRename, .ino = moved.st_ino, .dir = ParentIno(to_path)},
+                from_path, to_path, saved);
   }
   pthread_mutex_unlock(&lock);
   return result;

@@ -36,9 +36,9 @@ class DropUnsyncedTest(unittest.TestCase):
     def tearDown(self):
         self.folder.cleanup()
 
-    def run_killed(self, code):
+    def run_killed(self, code, **more):
         environment = dict(os.environ, LD_PRELOAD=LIBRARY, DROP_UNSYNCED_ROOT=self.root,
-                           DROP_UNSYNCED_JOURNAL=self.journal, PYTHONDONTWRITEBYTECODE="1")
+                           DROP_UNSYNCED_JOURNAL=self.journal, PYTHONDONTWRITEBYTECODE="1", **more)
         killed = subprocess.run([sys.executable, "-c", PRELUDE + code + "\nos.kill(os.getpid(), signal.SIGKILL)"],
                                 cwd=self.root, env=environment)
         self.assertEqual(killed.returncode, -9)
@@ -147,6 +147,20 @@ class DropUnsyncedTest(unittest.TestCase):
             seen.add(content)
             os.remove(os.path.join(self.root, "log"))
         self.assertGreater(len(seen), 4)
+
+    def test_a_disk_that_lies_keeps_nothing(self):
+        self.put("log", b"old")
+        self.run_killed("put('log', b'one', sync=True)", DROP_UNSYNCED_LIE="1")
+        self.restore()
+        self.assertEqual(self.files(), {"log": b"old"})
+
+    def test_what_is_written_while_a_sync_runs_is_not_covered_by_it(self):
+        self.run_killed("import threading, time\n"
+                        "fd = put('log', b'one')\n"
+                        "syncing = threading.Thread(target=os.fsync, args=(fd,)); syncing.start()\n"
+                        "time.sleep(0.3); os.write(fd, b'two'); syncing.join()", DROP_UNSYNCED_SYNC_MS="1000")
+        self.restore()
+        self.assertEqual(self.files(), {"log": b"one"})
 
     def test_files_elsewhere_are_left_alone(self):
         outside = os.path.join(self.folder.name, "outside")

@@ -18,14 +18,16 @@ enum RecordKind {
   kContent = 1,  // bytes of `ino` from `offset` are about to change; payload: what is there now
   kSync = 2,     // `ino`, a file or folder, is on disk as it was before record `offset`
   kCreate = 3,   // `ino` was created in folder `dir`; payload: its path
-  kRemove = 4,   // `ino` was removed from folder `dir`; payload: its path, the saved link ("" for a folder)
-  kRename = 5,   // `ino` was moved to folder `dir`; payload: from, to, the saved link of the old `to` or ""
+  kRemove = 4,   // `ino` was removed from folder `dir`; payload: its path, the saved link ("" for a
+                 // folder)
+  kRename = 5,   // `ino` was moved to folder `dir`; payload: from, to, the saved link of the old
+                 // `to` or ""
 };
 
 struct Record {
   uint32_t magic;
   uint32_t kind;
-  uint64_t number;    // ascending, from 1
+  uint64_t number;  // ascending, from 1
   uint64_t ino;
   uint64_t dir;
   uint64_t offset;

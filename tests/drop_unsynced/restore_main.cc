@@ -70,7 +70,10 @@ std::vector<Change> ReadJournal(const fs::path& path) {
 class Restorer {
  public:
   Restorer(const fs::path& root, const fs::path& journal, bool strict_names, unsigned seed)
-      : journal_(journal), strict_names_(strict_names), seed_(seed), random_(seed),
+      : journal_(journal),
+        strict_names_(strict_names),
+        seed_(seed),
+        random_(seed),
         changes_(ReadJournal(journal / "records")) {
     for (const fs::path& top : {root, journal}) {
       Index(top);
@@ -103,14 +106,16 @@ class Restorer {
   }
   bool Durable(const Record& r) const {
     if (r.kind == kContent) return SyncedBy(r.ino, r.number);
-    return SyncedBy(r.dir, r.number) || (r.kind == kCreate && !strict_names_ && SyncedBy(r.ino, r.number));
+    return SyncedBy(r.dir, r.number) ||
+           (r.kind == kCreate && !strict_names_ && SyncedBy(r.ino, r.number));
   }
 
   // Which records of each file's unsynced tail reached the disk after all.
   void ChooseWhatStays() {
     std::map<uint64_t, std::vector<Change*>> unsynced;
     for (Change& change : changes_) {
-      if (change.record.kind == kContent && !Durable(change.record)) unsynced[change.record.ino].push_back(&change);
+      if (change.record.kind == kContent && !Durable(change.record))
+        unsynced[change.record.ino].push_back(&change);
     }
     for (auto& [ino, changes] : unsynced) {
       const size_t kept = random_() % (changes.size() + 1);
@@ -162,7 +167,8 @@ class Restorer {
       put += static_cast<size_t>(n);
     }
     const uint64_t before = SizeOf(r.ino);
-    if (::ftruncate(fd, static_cast<off_t>(r.old_size)) != 0) Die("'" + it->second.string() + "' cannot be cut");
+    if (::ftruncate(fd, static_cast<off_t>(r.old_size)) != 0)
+      Die("'" + it->second.string() + "' cannot be cut");
     ::close(fd);
     ++done_.writes;
     done_.bytes += put + (before > r.old_size ? before - r.old_size : 0);
@@ -209,8 +215,8 @@ class Restorer {
   const unsigned seed_;
   std::mt19937 random_;
   std::vector<Change> changes_;
-  std::map<uint64_t, fs::path> paths_;      // by inode
-  std::map<uint64_t, uint64_t> synced_;     // by inode: all records below this number are on disk
+  std::map<uint64_t, fs::path> paths_;   // by inode
+  std::map<uint64_t, uint64_t> synced_;  // by inode: all records below this number are on disk
   Done done_;
 };
 
