@@ -20,10 +20,12 @@ class HttpClient {
   // `endpoint` is host:port, as a ready file has it; perhaps with "http://" before it.
   explicit HttpClient(std::string endpoint);
 
-  // Any answer of the server, errors included, is a Reply. UNAVAILABLE when there is none: nothing listens, or it took
-  // longer than `timeout_s`. INVALID_ARGUMENT when the endpoint has another form. `path` begins with '/'.
+  // Any answer of the server, errors included, is a Reply. UNAVAILABLE when there is none: nothing
+  // listens, or it took longer than `timeout_s`. INVALID_ARGUMENT when the endpoint has another
+  // form. `path` begins with '/'.
   StatusOr<Reply> Get(const std::string& path, int timeout_s = 30) const;
-  StatusOr<Reply> PostJson(const std::string& path, const std::string& body, int timeout_s = 30) const;
+  StatusOr<Reply> PostJson(const std::string& path, const std::string& body,
+                           int timeout_s = 30) const;
 
   const std::string& endpoint() const { return endpoint_; }
 

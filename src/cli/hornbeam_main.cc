@@ -12,7 +12,8 @@ namespace {
 constexpr char kDescription[] =
     "Hornbeam runs Pub/Sub -> Beam -> BigQuery streaming pipelines on a machine of your own.\n"
     "\n"
-    "  hornbeam demo                                  a year of flights through all of it, in a minute\n"
+    "  hornbeam demo                                  a year of flights through all of it, in a "
+    "minute\n"
     "  hornbeam up                                    start the services and the console\n"
     "  hornbeam publish --create greetings hello      publish a message\n"
     "  hornbeam query \"SELECT 1 AS one\"               query the tables\n"

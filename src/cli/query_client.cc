@@ -30,16 +30,19 @@ std::string Dump(const ordered_json& value) {
 StatusOr<json> Parse(const HttpClient& client, const StatusOr<HttpClient::Reply>& reply) {
   if (!reply.ok()) {
     return Status(reply.status().code(),
-                  absl::StrCat(reply.status().message(), "; start the services with `hornbeam up`, or name another address "
-                                                         "with --endpoint"));
+                  absl::StrCat(reply.status().message(),
+                               "; start the services with `hornbeam up`, or name another address "
+                               "with --endpoint"));
   }
   json answer = json::parse(reply->body, nullptr, false);
   if (!answer.is_object()) {
     return absl::UnavailableError(
-        absl::StrCat("what answers at ", client.endpoint(), " is no BigQuery; name its REST address with --endpoint"));
+        absl::StrCat("what answers at ", client.endpoint(),
+                     " is no BigQuery; name its REST address with --endpoint"));
   }
   if (reply->status == 200) return answer;
-  const std::string message = answer.value(json::json_pointer("/error/message"), absl::StrCat("HTTP ", reply->status));
+  const std::string message =
+      answer.value(json::json_pointer("/error/message"), absl::StrCat("HTTP ", reply->status));
   return reply->status == 404 ? absl::NotFoundError(message) : absl::InvalidArgumentError(message);
 }
 
@@ -51,7 +54,8 @@ bool Is(const json& field, std::initializer_list<absl::string_view> types) {
 constexpr char kTimestampForPeople[] = "%Y-%m-%d %H:%M:%E*S UTC";
 constexpr char kTimestampInJson[] = "%Y-%m-%dT%H:%M:%E*SZ";
 
-// A TIMESTAMP as BigQuery sends it: microseconds since 1970, or seconds with a fraction or an exponent.
+// A TIMESTAMP as BigQuery sends it: microseconds since 1970, or seconds with a fraction or an
+// exponent.
 std::string TimestampText(const std::string& value, const char* format) {
   int64_t us = 0;
   double seconds = 0;
@@ -78,7 +82,8 @@ ordered_json Plain(const json& value, const json& field, bool element = false) {
     ordered_json record = ordered_json::object();
     const json& fields = field.at("fields");
     for (size_t i = 0; i < fields.size(); ++i) {
-      record[fields[i].at("name").get<std::string>()] = Plain(value.at("f").at(i).at("v"), fields[i]);
+      record[fields[i].at("name").get<std::string>()] =
+          Plain(value.at("f").at(i).at("v"), fields[i]);
     }
     return record;
   }
@@ -136,8 +141,11 @@ StatusOr<json> QueryClient::Run(const std::string& sql, int64_t max_rows) const 
                         {"timeoutMs", kWaitMs},
                         {"maxResults", std::min(max_rows, kPageRows)},
                         {"formatOptions", {{"useInt64Timestamp", true}}}};
-  HB_ASSIGN_OR_RETURN(json answer, Parse(client, client.PostJson(path, request.dump(-1, ' ', false, json::error_handler_t::replace),
-                                                                 kTimeoutSeconds)));
+  HB_ASSIGN_OR_RETURN(
+      json answer,
+      Parse(client,
+            client.PostJson(path, request.dump(-1, ' ', false, json::error_handler_t::replace),
+                            kTimeoutSeconds)));
   for (;;) {
     const bool complete = answer.value("jobComplete", true);
     const std::string token = complete ? answer.value("pageToken", "") : "";
@@ -145,10 +153,12 @@ StatusOr<json> QueryClient::Run(const std::string& sql, int64_t max_rows) const 
     if (complete && (token.empty() || missing <= 0)) return answer;
     const std::string job = answer.at("jobReference").at("jobId").get<std::string>();
     HB_ASSIGN_OR_RETURN(
-        json page, Parse(client, client.Get(absl::StrCat(path, "/", job, "?formatOptions.useInt64Timestamp=true&timeoutMs=", kWaitMs,
-                                                         "&maxResults=", std::min(missing, kPageRows),
-                                                         token.empty() ? "" : "&pageToken=", token),
-                                            kTimeoutSeconds)));
+        json page,
+        Parse(client, client.Get(absl::StrCat(path, "/", job,
+                                              "?formatOptions.useInt64Timestamp=true&timeoutMs=",
+                                              kWaitMs, "&maxResults=", std::min(missing, kPageRows),
+                                              token.empty() ? "" : "&pageToken=", token),
+                                 kTimeoutSeconds)));
     if (complete) {
       json rows = std::move(answer["rows"]);
       for (json& row : page["rows"]) rows.push_back(std::move(row));
@@ -169,18 +179,23 @@ std::string ResultTable(const json& answer) {
   for (const json& field : fields) {
     columns.push_back({.name = field.at("name").get<std::string>(),
                        .right_aligned = field.value("mode", "") != "REPEATED" &&
-                                        Is(field, {"INTEGER", "INT64", "FLOAT", "FLOAT64", "NUMERIC", "BIGNUMERIC"})});
+                                        Is(field, {"INTEGER", "INT64", "FLOAT", "FLOAT64",
+                                                   "NUMERIC", "BIGNUMERIC"})});
   }
   TextTable table(std::move(columns));
   for (const json& row : rows) {
     std::vector<std::string> cells;
-    for (size_t i = 0; i < fields.size(); ++i) cells.push_back(CellText(row.at("f").at(i).at("v"), fields[i]));
+    for (size_t i = 0; i < fields.size(); ++i)
+      cells.push_back(CellText(row.at("f").at(i).at("v"), fields[i]));
     table.Add(std::move(cells));
   }
   const int64_t shown = static_cast<int64_t>(rows.size());
   const int64_t total = TotalRows(answer);
-  return absl::StrCat(table.ToString(), Grouped(total), total == 1 ? " row" : " rows",
-                      shown < total ? absl::StrCat(", the first ", Grouped(shown), " shown; --max-rows shows more") : "", "\n");
+  return absl::StrCat(
+      table.ToString(), Grouped(total), total == 1 ? " row" : " rows",
+      shown < total ? absl::StrCat(", the first ", Grouped(shown), " shown; --max-rows shows more")
+                    : "",
+      "\n");
 }
 
 std::string ResultJson(const json& answer) {

@@ -15,8 +15,9 @@ class QueryClient {
   QueryClient(std::string endpoint, std::string project)
       : endpoint_(std::move(endpoint)), project_(std::move(project)) {}
 
-  // {"schema": {"fields": [...]}, "rows": [{"f": [{"v": ...}]}], "totalRows": "n"} as BigQuery sends it, with the rows of
-  // further pages up to `max_rows` in all. INVALID_ARGUMENT with BigQuery's own message for a query that it refuses.
+  // {"schema": {"fields": [...]}, "rows": [{"f": [{"v": ...}]}], "totalRows": "n"} as BigQuery
+  // sends it, with the rows of further pages up to `max_rows` in all. INVALID_ARGUMENT with
+  // BigQuery's own message for a query that it refuses.
   StatusOr<nlohmann::json> Run(const std::string& sql, int64_t max_rows) const;
 
  private:
@@ -26,7 +27,8 @@ class QueryClient {
 
 // The answer as text in aligned columns, ending in a line that counts the rows.
 std::string ResultTable(const nlohmann::json& answer);
-// The rows as a JSON array of objects, one a line, with numbers, booleans and nested records as JSON has them.
+// The rows as a JSON array of objects, one a line, with numbers, booleans and nested records as
+// JSON has them.
 std::string ResultJson(const nlohmann::json& answer);
 
 }  // namespace hornbeam::cli

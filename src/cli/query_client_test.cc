@@ -40,7 +40,8 @@ TEST(QueryClientTest, PrintsJsonWithJsonsOwnTypes) {
 }
 
 TEST(QueryClientTest, PrintsAnAnswerWithoutRows) {
-  EXPECT_EQ(ResultTable(json::parse(R"({"schema": {"fields": [{"name": "a", "type": "STRING"}]}, "totalRows": "0"})")),
+  EXPECT_EQ(ResultTable(json::parse(
+                R"({"schema": {"fields": [{"name": "a", "type": "STRING"}]}, "totalRows": "0"})")),
             "a\n─\n0 rows\n");
   EXPECT_EQ(ResultTable(json::parse(R"({"numDmlAffectedRows": "4"})")), "4 rows changed.\n");
   EXPECT_EQ(ResultTable(json::object()), "Done.\n");

@@ -7,7 +7,8 @@
 
 namespace hornbeam::cli {
 
-// Made in main before any other thread, so that every thread has the signals blocked and only the waits below take them.
+// Made in main before any other thread, so that every thread has the signals blocked and only the
+// waits below take them.
 class StopSignals {
  public:
   StopSignals();

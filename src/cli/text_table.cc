@@ -12,8 +12,9 @@ namespace {
 constexpr std::string_view kGap = "  ";
 
 size_t Width(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
 }
 
 void AppendCell(std::string* line, std::string_view cell, size_t width, bool right_aligned) {
@@ -27,7 +28,8 @@ void AppendCell(std::string* line, std::string_view cell, size_t width, bool rig
 
 void TextTable::Add(std::vector<std::string> cells) {
   HB_CHECK(cells.size() == columns_.size());
-  for (std::string& cell : cells) cell = absl::StrReplaceAll(cell, {{"\n", "\\n"}, {"\r", "\\r"}, {"\t", "\\t"}});
+  for (std::string& cell : cells)
+    cell = absl::StrReplaceAll(cell, {{"\n", "\\n"}, {"\r", "\\r"}, {"\t", "\\t"}});
   rows_.push_back(std::move(cells));
 }
 

@@ -21,7 +21,8 @@ class TextTable {
   // As many cells as there are columns. Line ends and tabs inside a cell are shown as \n and \t.
   void Add(std::vector<std::string> cells);
 
-  // A heading, a rule and the rows, each line begun with `indent`. Widths are counted in code points.
+  // A heading, a rule and the rows, each line begun with `indent`. Widths are counted in code
+  // points.
   std::string ToString(std::string_view indent = "") const;
 
  private:

@@ -21,17 +21,20 @@ void SetDeadline(grpc::ClientContext* context) {
 }  // namespace
 
 std::string TopicName(const std::string& topic, const std::string& project) {
-  return absl::StrContains(topic, '/') ? topic : absl::StrCat("projects/", project, "/topics/", topic);
+  return absl::StrContains(topic, '/') ? topic
+                                       : absl::StrCat("projects/", project, "/topics/", topic);
 }
 
 std::string SubscriptionName(const std::string& subscription, const std::string& project) {
-  return absl::StrContains(subscription, '/') ? subscription
-                                              : absl::StrCat("projects/", project, "/subscriptions/", subscription);
+  return absl::StrContains(subscription, '/')
+             ? subscription
+             : absl::StrCat("projects/", project, "/subscriptions/", subscription);
 }
 
 TopicPublisher::TopicPublisher(const std::string& endpoint, std::string topic)
     : endpoint_(endpoint), topic_(std::move(topic)) {
-  const std::shared_ptr<grpc::Channel> channel = grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials());
+  const std::shared_ptr<grpc::Channel> channel =
+      grpc::CreateChannel(endpoint, grpc::InsecureChannelCredentials());
   publisher_ = pb::Publisher::NewStub(channel);
   subscriber_ = pb::Subscriber::NewStub(channel);
 }
@@ -43,7 +46,8 @@ Status TopicPublisher::CreateTopic() {
   topic.set_name(topic_);
   pb::Topic created;
   const grpc::Status status = publisher_->CreateTopic(&context, topic, &created);
-  return status.error_code() == grpc::StatusCode::ALREADY_EXISTS ? absl::OkStatus() : Explain(status);
+  return status.error_code() == grpc::StatusCode::ALREADY_EXISTS ? absl::OkStatus()
+                                                                 : Explain(status);
 }
 
 Status TopicPublisher::CreateSubscription(const std::string& name, int ack_deadline_s) {
@@ -55,7 +59,8 @@ Status TopicPublisher::CreateSubscription(const std::string& name, int ack_deadl
   subscription.set_ack_deadline_seconds(ack_deadline_s);
   pb::Subscription created;
   const grpc::Status status = subscriber_->CreateSubscription(&context, subscription, &created);
-  return status.error_code() == grpc::StatusCode::ALREADY_EXISTS ? absl::OkStatus() : Explain(status);
+  return status.error_code() == grpc::StatusCode::ALREADY_EXISTS ? absl::OkStatus()
+                                                                 : Explain(status);
 }
 
 StatusOr<std::vector<std::string>> TopicPublisher::Publish(pb::PublishRequest* request) {
@@ -72,11 +77,13 @@ Status TopicPublisher::Explain(const grpc::Status& status) const {
   if (status.ok()) return absl::OkStatus();
   const absl::StatusCode code = static_cast<absl::StatusCode>(status.error_code());
   if (code == absl::StatusCode::kUnavailable) {
-    return absl::UnavailableError(absl::StrCat("no Pub/Sub answers at ", endpoint_,
-                                               "; start the services with `hornbeam up`, or name another address with --endpoint"));
+    return absl::UnavailableError(absl::StrCat(
+        "no Pub/Sub answers at ", endpoint_,
+        "; start the services with `hornbeam up`, or name another address with --endpoint"));
   }
   if (code == absl::StatusCode::kNotFound) {
-    return absl::NotFoundError(absl::StrCat("topic '", topic_, "' does not exist; --create makes it"));
+    return absl::NotFoundError(
+        absl::StrCat("topic '", topic_, "' does not exist; --create makes it"));
   }
   return Status(code, status.error_message());
 }

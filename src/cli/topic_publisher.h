@@ -27,8 +27,8 @@ class TopicPublisher {
   // A subscription of the topic, by its full name. OK too when it exists.
   Status CreateSubscription(const std::string& subscription, int ack_deadline_s);
 
-  // One Publish call; the messages' ids. The service has them on disk when it returns. Leaves `*request` without messages,
-  // with its memory, for the next batch.
+  // One Publish call; the messages' ids. The service has them on disk when it returns. Leaves
+  // `*request` without messages, with its memory, for the next batch.
   StatusOr<std::vector<std::string>> Publish(google::pubsub::v1::PublishRequest* request);
 
  private:

@@ -52,7 +52,8 @@ int HttpCode(absl::StatusCode code) {
 
 void AnswerError(int code, absl::string_view message, HttpResponse* response) {
   response->status = code;
-  response->body = JsonText({{"error", {{"code", code}, {"message", std::string(message)}}}}) + "\n";
+  response->body =
+      JsonText({{"error", {{"code", code}, {"message", std::string(message)}}}}) + "\n";
 }
 
 void AnswerError(const Status& status, HttpResponse* response) {
@@ -66,9 +67,11 @@ void AnswerJson(const json& body, HttpResponse* response) {
 
 // The first page of a list of BigQuery's.
 StatusOr<json> List(const HttpClient& bigquery, const std::string& path, const char* field) {
-  HB_ASSIGN_OR_RETURN(const HttpClient::Reply reply, bigquery.Get(absl::StrCat(path, "?maxResults=", kMaxListed)));
+  HB_ASSIGN_OR_RETURN(const HttpClient::Reply reply,
+                      bigquery.Get(absl::StrCat(path, "?maxResults=", kMaxListed)));
   if (reply.status != 200) {
-    return absl::UnavailableError(absl::StrCat("BigQuery answers HTTP ", reply.status, " to ", path));
+    return absl::UnavailableError(
+        absl::StrCat("BigQuery answers HTTP ", reply.status, " to ", path));
   }
   const json answer = json::parse(reply.body, nullptr, false);
   const auto it = answer.find(field);
@@ -89,8 +92,8 @@ absl::string_view HostName(absl::string_view authority) {
   return authority.substr(0, authority.find(':'));
 }
 
-// A page of another site can make a browser send requests here, under its own Origin, or, with a name that resolves to
-// 127.0.0.1, under a Host of its own.
+// A page of another site can make a browser send requests here, under its own Origin, or, with a
+// name that resolves to 127.0.0.1, under a Host of its own.
 bool IsForeign(const HttpRequest& request) {
   const std::string host = request.Header("host").value_or("");
   const absl::string_view name = HostName(host);
@@ -119,7 +122,8 @@ void ConsoleServer::Route(const char* method, const char* pattern, Answer answer
   http_.Route(method, pattern, [this, answer](const HttpRequest& request, HttpResponse* response) {
     response->headers["X-Content-Type-Options"] = "nosniff";
     if (IsForeign(request)) {
-      AnswerError(403, "the console answers only its own pages, at 127.0.0.1 or localhost", response);
+      AnswerError(403, "the console answers only its own pages, at 127.0.0.1 or localhost",
+                  response);
       return;
     }
     (this->*answer)(request, response);
@@ -136,7 +140,8 @@ void ConsoleServer::WebFile(const HttpRequest& request, HttpResponse* response) 
   }
   response->content_type = std::string(ContentType(it->first));
   response->headers["Cache-Control"] = "no-cache";
-  response->headers["Content-Security-Policy"] = "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'";
+  response->headers["Content-Security-Policy"] =
+      "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'";
   response->body = std::string(it->second);
 }
 
@@ -153,9 +158,11 @@ void ConsoleServer::GetJob(const HttpRequest& request, HttpResponse* response) {
 }
 
 void ConsoleServer::ReportState(const HttpRequest& request, HttpResponse* response) {
-  StatusOr<engine::JobSnapshot> snapshot = JobSnapshotFromJson(json::parse(request.body, nullptr, false));
+  StatusOr<engine::JobSnapshot> snapshot =
+      JobSnapshotFromJson(json::parse(request.body, nullptr, false));
   if (!snapshot.ok()) return AnswerError(snapshot.status(), response);
-  const StatusOr<JobCommands> commands = options_.jobs->Report(request.Path("id"), *std::move(snapshot));
+  const StatusOr<JobCommands> commands =
+      options_.jobs->Report(request.Path("id"), *std::move(snapshot));
   if (!commands.ok()) return AnswerError(commands.status(), response);
   AnswerJson({{"cancel", commands->cancel}, {"drain", commands->drain}}, response);
 }
@@ -187,7 +194,8 @@ void ConsoleServer::Subscriptions(const HttpRequest& request, HttpResponse* resp
 }
 
 void ConsoleServer::Query(const HttpRequest& request, HttpResponse* response) {
-  if (options_.bigquery_endpoint.empty()) return AnswerError(503, "there is no BigQuery service to ask", response);
+  if (options_.bigquery_endpoint.empty())
+    return AnswerError(503, "there is no BigQuery service to ask", response);
   const json asked = json::parse(request.body, nullptr, false);
   const auto query = asked.find("query");
   if (query == asked.end() || !query->is_string()) {
@@ -199,8 +207,8 @@ void ConsoleServer::Query(const HttpRequest& request, HttpResponse* response) {
                      {"timeoutMs", kQueryTimeoutSeconds * 1000}};
   const StatusOr<HttpClient::Reply> reply =
       HttpClient(options_.bigquery_endpoint)
-          .PostJson(absl::StrCat("/bigquery/v2/projects/", options_.project, "/queries"), body.dump(),
-                    kQueryTimeoutSeconds);
+          .PostJson(absl::StrCat("/bigquery/v2/projects/", options_.project, "/queries"),
+                    body.dump(), kQueryTimeoutSeconds);
   if (!reply.ok()) return AnswerError(reply.status(), response);
   response->status = reply->status;
   response->body = reply->body;
@@ -209,13 +217,15 @@ void ConsoleServer::Query(const HttpRequest& request, HttpResponse* response) {
 void ConsoleServer::Tables(const HttpRequest& request, HttpResponse* response) {
   if (options_.bigquery_endpoint.empty()) return AnswerJson({{"tables", json::array()}}, response);
   const HttpClient bigquery(options_.bigquery_endpoint);
-  const std::string datasets_path = absl::StrCat("/bigquery/v2/projects/", options_.project, "/datasets");
+  const std::string datasets_path =
+      absl::StrCat("/bigquery/v2/projects/", options_.project, "/datasets");
   const StatusOr<json> datasets = List(bigquery, datasets_path, "datasets");
   if (!datasets.ok()) return AnswerError(datasets.status(), response);
   json names = json::array();
   for (const json& dataset : *datasets) {
     const std::string id = dataset.at("datasetReference").at("datasetId").get<std::string>();
-    const StatusOr<json> tables = List(bigquery, absl::StrCat(datasets_path, "/", id, "/tables"), "tables");
+    const StatusOr<json> tables =
+        List(bigquery, absl::StrCat(datasets_path, "/", id, "/tables"), "tables");
     if (!tables.ok()) continue;  // deleted in between
     for (const json& table : *tables) {
       names.push_back({{"dataset", id}, {"table", table.at("tableReference").at("tableId")}});

@@ -1,5 +1,5 @@
-// The console: a page that shows the jobs at work, and the HTTP/JSON interface that page, command line and job processes
-// share. docs/cli.md lists its addresses.
+// The console: a page that shows the jobs at work, and the HTTP/JSON interface that page, command
+// line and job processes share. docs/cli.md lists its addresses.
 #ifndef HORNBEAM_CONSOLE_CONSOLE_SERVER_H_
 #define HORNBEAM_CONSOLE_CONSOLE_SERVER_H_
 
@@ -25,15 +25,18 @@ struct SubscriptionBacklog {
 };
 
 struct ConsoleOptions {
-  JobRegistry* jobs = nullptr;                  // outlives the server
+  JobRegistry* jobs = nullptr;  // outlives the server
   Clock* clock = Clock::System();
   std::function<std::string()> service_metrics;  // further text for /metrics; may be empty
-  std::function<std::vector<SubscriptionBacklog>()> subscriptions;  // for GET /api/v1/subscriptions; may be empty
-  std::string bigquery_endpoint;                // host:port of the REST service that /api/v1/query asks; empty: none
-  std::string project;                          // that queries run in
+  std::function<std::vector<SubscriptionBacklog>()>
+      subscriptions;  // for GET /api/v1/subscriptions; may be empty
+  std::string
+      bigquery_endpoint;  // host:port of the REST service that /api/v1/query asks; empty: none
+  std::string project;    // that queries run in
 };
 
-// Requests that a page of another site makes a browser send (with a foreign Origin or Host) are refused with 403.
+// Requests that a page of another site makes a browser send (with a foreign Origin or Host) are
+// refused with 403.
 class ConsoleServer {
  public:
   explicit ConsoleServer(ConsoleOptions options);

@@ -59,7 +59,8 @@ TEST_F(ConsoleServerTest, ServesThePageAndItsFiles) {
 
 TEST_F(ConsoleServerTest, TakesReportsAndGivesCommands) {
   const std::string report = JsonText(ToJson(Job(engine::JobState::kRunning)));
-  EXPECT_EQ(json::parse(client_->PostJson("/api/v1/jobs/a/state", report)->body), json({{"cancel", false}, {"drain", false}}));
+  EXPECT_EQ(json::parse(client_->PostJson("/api/v1/jobs/a/state", report)->body),
+            json({{"cancel", false}, {"drain", false}}));
   EXPECT_EQ(client_->PostJson("/api/v1/jobs/a:drain", "")->status, 200);
   EXPECT_EQ(json::parse(client_->PostJson("/api/v1/jobs/a/state", report)->body)["drain"], true);
 
@@ -78,18 +79,23 @@ TEST_F(ConsoleServerTest, WritesMetricsWithDataflowsNames) {
   ASSERT_TRUE(registry_->Report("a", Job(engine::JobState::kRunning)).ok());
   const std::string text = client_->Get("/metrics")->body;
   EXPECT_NE(text.find("# TYPE dataflow_job_element_count counter\n"), std::string::npos);
-  EXPECT_NE(text.find("dataflow_job_element_count{job_id=\"a\",job_name=\"orders\",ptransform=\"Read\\\"1\\\"\"} 12\n"),
+  EXPECT_NE(text.find("dataflow_job_element_count{job_id=\"a\",job_name=\"orders\",ptransform="
+                      "\"Read\\\"1\\\"\"} 12\n"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("hornbeam_job_failed_elements{job_id=\"a\",job_name=\"orders\",ptransform=\"Read\\\"1\\\"\"} 3\n"),
+  EXPECT_NE(text.find("hornbeam_job_failed_elements{job_id=\"a\",job_name=\"orders\",ptransform="
+                      "\"Read\\\"1\\\"\"} 3\n"),
             std::string::npos);
-  EXPECT_EQ(text.find("dataflow_job_backlog_elements"), std::string::npos) << "not known, so not said";
+  EXPECT_EQ(text.find("dataflow_job_backlog_elements"), std::string::npos)
+      << "not known, so not said";
   EXPECT_NE(text.find("pubsub_metric 1\n"), std::string::npos);
 }
 
 TEST_F(ConsoleServerTest, RefusesPagesOfOtherSites) {
   httplib::Client client("127.0.0.1", server_->port());
-  const auto status = [&](const httplib::Headers& headers) { return client.Get("/api/v1/jobs", headers)->status; };
+  const auto status = [&](const httplib::Headers& headers) {
+    return client.Get("/api/v1/jobs", headers)->status;
+  };
   const std::string own = "127.0.0.1:" + std::to_string(server_->port());
   EXPECT_EQ(status({{"Host", own}}), 200);
   EXPECT_EQ(status({{"Host", own}, {"Origin", "http://" + own}}), 200);
@@ -100,9 +106,11 @@ TEST_F(ConsoleServerTest, RefusesPagesOfOtherSites) {
 
 TEST_F(ConsoleServerTest, AReporterTellsTheLastStateAndObeys) {
   std::atomic<bool> drained{false};
-  ReportedJob job{.snapshot = [&] { return Job(drained ? engine::JobState::kDrained : engine::JobState::kRunning); },
-                  .cancel = [] {},
-                  .drain = [&] { drained = true; }};
+  ReportedJob job{
+      .snapshot =
+          [&] { return Job(drained ? engine::JobState::kDrained : engine::JobState::kRunning); },
+      .cancel = [] {},
+      .drain = [&] { drained = true; }};
   {
     JobReporter reporter("a", job, ReportTo(client_->endpoint()));
     while (!registry_->Get("a").ok()) std::this_thread::yield();

@@ -18,12 +18,14 @@ constexpr absl::string_view kSuffix = ".json";
 bool IsValidId(std::string_view id) {
   return !id.empty() && id.size() <= kMaxIdLength && id.front() != '.' &&
          std::all_of(id.begin(), id.end(), [](char c) {
-           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' || c == '-';
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '_' ||
+                  c == '-';
          });
 }
 
 Status UnknownJob(std::string_view id) {
-  return absl::NotFoundError(absl::StrCat("there is no job '", absl::string_view(id.data(), id.size()),
+  return absl::NotFoundError(absl::StrCat("there is no job '",
+                                          absl::string_view(id.data(), id.size()),
                                           "'; `hornbeam jobs list` shows those that are known"));
 }
 
@@ -35,7 +37,8 @@ std::string FileContent(const engine::JobSnapshot& snapshot, int64_t updated_at_
 
 }  // namespace
 
-StatusOr<std::unique_ptr<JobRegistry>> JobRegistry::Open(std::string directory, FileSystem* fs, Clock* clock) {
+StatusOr<std::unique_ptr<JobRegistry>> JobRegistry::Open(std::string directory, FileSystem* fs,
+                                                         Clock* clock) {
   std::unique_ptr<JobRegistry> registry(new JobRegistry(std::move(directory), fs, clock));
   HB_RETURN_IF_ERROR(registry->Load());
   return registry;
@@ -54,20 +57,23 @@ Status JobRegistry::Load() {
     const nlohmann::json json = nlohmann::json::parse(content, nullptr, false);
     StatusOr<engine::JobSnapshot> snapshot = JobSnapshotFromJson(json);
     if (!snapshot.ok()) {
-      return absl::DataLossError(absl::StrCat("file '", path, "' is damaged (", snapshot.status().message(),
-                                              "); it only records a past job: delete it and start again"));
+      return absl::DataLossError(
+          absl::StrCat("file '", path, "' is damaged (", snapshot.status().message(),
+                       "); it only records a past job: delete it and start again"));
     }
     Entry& entry = jobs_[id];
     entry.snapshot = *std::move(snapshot);
     const auto updated = json.find("updated_at_us");
-    if (updated != json.end() && updated->is_number_integer()) entry.updated_at_us = updated->get<int64_t>();
+    if (updated != json.end() && updated->is_number_integer())
+      entry.updated_at_us = updated->get<int64_t>();
   }
   return absl::OkStatus();
 }
 
 StatusOr<JobCommands> JobRegistry::Report(std::string_view id, engine::JobSnapshot snapshot) {
   if (!IsValidId(id)) {
-    return absl::InvalidArgumentError("a job's id must be 1 to 128 letters, digits, '.', '_' or '-', and not begin with '.'");
+    return absl::InvalidArgumentError(
+        "a job's id must be 1 to 128 letters, digits, '.', '_' or '-', and not begin with '.'");
   }
   JobCommands commands;
   std::string content;  // empty: nothing to write
@@ -140,13 +146,14 @@ KnownJob JobRegistry::Describe(const std::string& id, const Entry& entry) const 
 Status JobRegistry::Cancel(std::string_view id) { return Command(id, &JobCommands::cancel); }
 Status JobRegistry::Drain(std::string_view id) { return Command(id, &JobCommands::drain); }
 
-Status JobRegistry::Command(std::string_view id, bool JobCommands::* command) {
+Status JobRegistry::Command(std::string_view id, bool JobCommands::*command) {
   MutexLock lock(&mutex_);
   const auto it = jobs_.find(id);
   if (it == jobs_.end()) return UnknownJob(id);
   if (IsTerminal(it->second.snapshot.state)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("job '", it->first, "' has already ended (", engine::ToString(it->second.snapshot.state), ")"));
+    return absl::FailedPreconditionError(absl::StrCat("job '", it->first, "' has already ended (",
+                                                      engine::ToString(it->second.snapshot.state),
+                                                      ")"));
   }
   it->second.pending.*command = true;
   return absl::OkStatus();

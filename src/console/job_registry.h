@@ -1,5 +1,6 @@
-// The jobs that the console knows, each with its newest state. Jobs report themselves, twice a second or so, whether they
-// run in this process or in another, and take their pending commands from the answer (job_reporter.h is the other side).
+// The jobs that the console knows, each with its newest state. Jobs report themselves, twice a
+// second or so, whether they run in this process or in another, and take their pending commands
+// from the answer (job_reporter.h is the other side).
 #ifndef HORNBEAM_CONSOLE_JOB_REGISTRY_H_
 #define HORNBEAM_CONSOLE_JOB_REGISTRY_H_
 
@@ -27,30 +28,34 @@ struct JobCommands {
 struct KnownJob {
   std::string id;
   engine::JobSnapshot snapshot;
-  int64_t updated_at_us = 0;   // when it last reported; for a finished job, when it ended
-  bool responding = true;      // false: it is not finished and has not reported for kSilence
+  int64_t updated_at_us = 0;  // when it last reported; for a finished job, when it ended
+  bool responding = true;     // false: it is not finished and has not reported for kSilence
 };
 
-// Thread-safe. What is kept on disk, a file per job in `directory`, is written when a job's state (not merely its counts)
-// changes and when it reports as finished, so that jobs stay listed over a restart. Of finished jobs the newest
-// kMaxFinished are kept.
+// Thread-safe. What is kept on disk, a file per job in `directory`, is written when a job's state
+// (not merely its counts) changes and when it reports as finished, so that jobs stay listed over a
+// restart. Of finished jobs the newest kMaxFinished are kept.
 class JobRegistry {
  public:
   static constexpr int64_t kSilenceMicros = 5'000'000;
   static constexpr size_t kMaxFinished = 200;
 
-  // Reads what an earlier process left. DATA_LOSS names a file that cannot be read as a job's state.
-  static StatusOr<std::unique_ptr<JobRegistry>> Open(std::string directory, FileSystem* fs, Clock* clock);
+  // Reads what an earlier process left. DATA_LOSS names a file that cannot be read as a job's
+  // state.
+  static StatusOr<std::unique_ptr<JobRegistry>> Open(std::string directory, FileSystem* fs,
+                                                     Clock* clock);
 
-  // The newest state of job `id`, which becomes known by its first report. Ids are 1 to 128 of [A-Za-z0-9._-] and do not
-  // begin with a dot. A failure to write the file is returned; the state in memory is the new one all the same.
+  // The newest state of job `id`, which becomes known by its first report. Ids are 1 to 128 of
+  // [A-Za-z0-9._-] and do not begin with a dot. A failure to write the file is returned; the state
+  // in memory is the new one all the same.
   StatusOr<JobCommands> Report(std::string_view id, engine::JobSnapshot snapshot);
 
   // Newest start first.
   std::vector<KnownJob> List() const;
   StatusOr<KnownJob> Get(std::string_view id) const;
 
-  // Handed to the job with every answer until it is seen to obey. NOT_FOUND; FAILED_PRECONDITION when it has finished.
+  // Handed to the job with every answer until it is seen to obey. NOT_FOUND; FAILED_PRECONDITION
+  // when it has finished.
   Status Cancel(std::string_view id);
   Status Drain(std::string_view id);
 
@@ -69,7 +74,7 @@ class JobRegistry {
   Status Load();
   std::string FileOf(std::string_view id) const;
   KnownJob Describe(const std::string& id, const Entry& entry) const;
-  Status Command(std::string_view id, bool JobCommands::* command);
+  Status Command(std::string_view id, bool JobCommands::*command);
   std::vector<std::string> ForgetOldest() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string directory_;

@@ -101,7 +101,8 @@ TEST_F(JobRegistryTest, ForgetsTheOldestOfManyFinishedJobs) {
 
 TEST_F(JobRegistryTest, RefusesIdsThatAreNoFileName) {
   for (const char* id : {"", "../up", "a/b", ".hidden", "ä"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(registry_->Report(id, Job(JobState::kRunning)).status())) << id;
+    EXPECT_TRUE(absl::IsInvalidArgument(registry_->Report(id, Job(JobState::kRunning)).status()))
+        << id;
   }
 }
 

@@ -20,13 +20,15 @@ constexpr std::chrono::milliseconds kInterval{500};
 constexpr int kTimeoutSeconds = 5;
 constexpr size_t kMaxNameInId = 100;
 
-StatusOr<JobCommands> Post(const HttpClient& console, const std::string& id, const engine::JobSnapshot& snapshot) {
-  HB_ASSIGN_OR_RETURN(
-      const HttpClient::Reply reply,
-      console.PostJson(absl::StrCat("/api/v1/jobs/", id, "/state"), JsonText(ToJson(snapshot)), kTimeoutSeconds));
+StatusOr<JobCommands> Post(const HttpClient& console, const std::string& id,
+                           const engine::JobSnapshot& snapshot) {
+  HB_ASSIGN_OR_RETURN(const HttpClient::Reply reply,
+                      console.PostJson(absl::StrCat("/api/v1/jobs/", id, "/state"),
+                                       JsonText(ToJson(snapshot)), kTimeoutSeconds));
   if (reply.status != 200) {
-    return absl::UnavailableError(absl::StrCat("the console at ", console.endpoint(), " refused a report with HTTP ",
-                                               reply.status, ": ", reply.body));
+    return absl::UnavailableError(absl::StrCat("the console at ", console.endpoint(),
+                                               " refused a report with HTTP ", reply.status, ": ",
+                                               reply.body));
   }
   const nlohmann::json answer = nlohmann::json::parse(reply.body, nullptr, false);
   const auto has = [&](const char* name) {
@@ -34,7 +36,8 @@ StatusOr<JobCommands> Post(const HttpClient& console, const std::string& id, con
     return it != answer.end() && it->is_boolean() && it->get<bool>();
   };
   if (!answer.is_object()) {
-    return absl::UnavailableError(absl::StrCat("what answers at ", console.endpoint(), " is no console of Hornbeam"));
+    return absl::UnavailableError(
+        absl::StrCat("what answers at ", console.endpoint(), " is no console of Hornbeam"));
   }
   return JobCommands{.cancel = has("cancel"), .drain = has("drain")};
 }
@@ -55,7 +58,9 @@ ReportSink ReportTo(JobRegistry* registry) {
 
 ReportSink ReportTo(std::string console_endpoint) {
   auto console = std::make_shared<const HttpClient>(std::move(console_endpoint));
-  return [console](const std::string& id, engine::JobSnapshot snapshot) { return Post(*console, id, snapshot); };
+  return [console](const std::string& id, engine::JobSnapshot snapshot) {
+    return Post(*console, id, snapshot);
+  };
 }
 
 std::string NewJobId(std::string_view name, Clock* clock, Rng* rng) {
@@ -64,13 +69,16 @@ std::string NewJobId(std::string_view name, Clock* clock, Rng* rng) {
     if (!absl::ascii_isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-') c = '-';
   }
   if (id.empty()) id = "job";
-  const std::string time =
-      absl::FormatTime("%Y%m%d-%H%M%S", absl::FromUnixMicros(clock->NowMicros()), absl::UTCTimeZone());
+  const std::string time = absl::FormatTime(
+      "%Y%m%d-%H%M%S", absl::FromUnixMicros(clock->NowMicros()), absl::UTCTimeZone());
   return absl::StrFormat("%s-%s-%04x", id, time, rng->Below(0x10000));
 }
 
 JobReporter::JobReporter(std::string id, ReportedJob job, ReportSink sink)
-    : id_(std::move(id)), job_(std::move(job)), sink_(std::move(sink)), thread_([this] { Loop(); }) {}
+    : id_(std::move(id)),
+      job_(std::move(job)),
+      sink_(std::move(sink)),
+      thread_([this] { Loop(); }) {}
 
 JobReporter::~JobReporter() {
   {
@@ -88,7 +96,8 @@ void JobReporter::Loop() {
     MutexLock lock(&mutex_);
     const auto until = std::chrono::steady_clock::now() + kInterval;
     while (!stopping_) {
-      const auto left = std::chrono::duration_cast<std::chrono::microseconds>(until - std::chrono::steady_clock::now());
+      const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
+          until - std::chrono::steady_clock::now());
       if (left.count() <= 0) break;
       wake_.WaitFor(&mutex_, left);
     }
@@ -100,7 +109,8 @@ void JobReporter::ReportOnce() {
   const StatusOr<JobCommands> commands = sink_(id_, job_.snapshot());
   if (!commands.ok()) {
     if (!complained_) {
-      LogWarning(absl::StrCat("job ", id_, " runs on, but is not shown: ", commands.status().message()));
+      LogWarning(
+          absl::StrCat("job ", id_, " runs on, but is not shown: ", commands.status().message()));
     }
     complained_ = true;
     return;

@@ -1,4 +1,5 @@
-// Tells a console about a job of this process, twice a second, and does to the job what the console's users ask.
+// Tells a console about a job of this process, twice a second, and does to the job what the
+// console's users ask.
 #ifndef HORNBEAM_CONSOLE_JOB_REPORTER_H_
 #define HORNBEAM_CONSOLE_JOB_REPORTER_H_
 
@@ -21,7 +22,8 @@ class Job;
 
 namespace hornbeam::console {
 
-// What the reporter needs of a job; called from the reporter's thread, concurrently with the job's own.
+// What the reporter needs of a job; called from the reporter's thread, concurrently with the job's
+// own.
 struct ReportedJob {
   std::function<engine::JobSnapshot()> snapshot;
   std::function<void()> cancel;
@@ -29,20 +31,24 @@ struct ReportedJob {
 };
 ReportedJob Reported(engine::Job* job);
 
-// Where reports go: the registry of this process's own console (outlives the reporter), or a console at host:port.
-using ReportSink = std::function<StatusOr<JobCommands>(const std::string& id, engine::JobSnapshot snapshot)>;
+// Where reports go: the registry of this process's own console (outlives the reporter), or a
+// console at host:port.
+using ReportSink =
+    std::function<StatusOr<JobCommands>(const std::string& id, engine::JobSnapshot snapshot)>;
 ReportSink ReportTo(JobRegistry* registry);
 ReportSink ReportTo(std::string console_endpoint);
 
-// "NAME-20260102-030405-1f3a": readable, and new at every call. Characters that an id cannot have become '-'.
+// "NAME-20260102-030405-1f3a": readable, and new at every call. Characters that an id cannot have
+// become '-'.
 std::string NewJobId(std::string_view name, Clock* clock, Rng* rng);
 
-// Owns one thread. A console that does not answer is asked again at the next turn, and the log says so once; the job
-// does not notice.
+// Owns one thread. A console that does not answer is asked again at the next turn, and the log says
+// so once; the job does not notice.
 class JobReporter {
  public:
   JobReporter(std::string id, ReportedJob job, ReportSink sink);
-  // Reports once more, so that the console has the job's last state, and ends the thread. The job still exists.
+  // Reports once more, so that the console has the job's last state, and ends the thread. The job
+  // still exists.
   ~JobReporter();
   JobReporter(const JobReporter&) = delete;
   JobReporter& operator=(const JobReporter&) = delete;

@@ -67,8 +67,9 @@ StatusOr<JobState> StateFromName(std::string_view name) {
         JobState::kDrained, JobState::kCancelled, JobState::kFailed}) {
     if (name == engine::ToString(state)) return state;
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "job state '", absl::string_view(name.data(), name.size()), "' is unknown; it should be one like JOB_STATE_RUNNING"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("job state '", absl::string_view(name.data(), name.size()),
+                   "' is unknown; it should be one like JOB_STATE_RUNNING"));
 }
 
 }  // namespace
@@ -108,13 +109,16 @@ StatusOr<JobSnapshot> JobSnapshotFromJson(const json& object) {
       for (const json& step : *steps) snapshot.steps.push_back(StepFromJson(step));
     }
   } catch (const json::exception& error) {
-    return absl::InvalidArgumentError(absl::StrCat("a job's state has a field of the wrong type: ", error.what()));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a job's state has a field of the wrong type: ", error.what()));
   }
   HB_ASSIGN_OR_RETURN(snapshot.state, StateFromName(state));
   return snapshot;
 }
 
-std::string JsonText(const json& object) { return object.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string JsonText(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
 
 bool IsTerminal(JobState state) {
   return state == JobState::kDone || state == JobState::kDrained || state == JobState::kCancelled ||

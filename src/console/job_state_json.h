@@ -1,5 +1,6 @@
-// The one JSON form of a job's state: what job processes push, what the console answers, what the page and the command
-// line read, and what is kept on disk of finished jobs. docs/cli.md describes its fields.
+// The one JSON form of a job's state: what job processes push, what the console answers, what the
+// page and the command line read, and what is kept on disk of finished jobs. docs/cli.md describes
+// its fields.
 #ifndef HORNBEAM_CONSOLE_JOB_STATE_JSON_H_
 #define HORNBEAM_CONSOLE_JOB_STATE_JSON_H_
 
@@ -14,8 +15,9 @@ namespace hornbeam::console {
 
 nlohmann::json ToJson(const engine::JobSnapshot& snapshot);
 
-// The inverse. Unknown fields are ignored and missing ones keep their defaults, so that a job and a console of
-// neighbouring versions understand each other. INVALID_ARGUMENT when `json` is no object or a field has another type.
+// The inverse. Unknown fields are ignored and missing ones keep their defaults, so that a job and a
+// console of neighbouring versions understand each other. INVALID_ARGUMENT when `json` is no object
+// or a field has another type.
 StatusOr<engine::JobSnapshot> JobSnapshotFromJson(const nlohmann::json& json);
 
 // Compact text of `json`; bytes that are no UTF-8 become U+FFFD.

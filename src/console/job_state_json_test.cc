@@ -47,7 +47,8 @@ TEST(JobStateJsonTest, ComesBackAsItWas) {
 }
 
 TEST(JobStateJsonTest, IgnoresUnknownFieldsAndFillsInMissingOnes) {
-  const auto read = JobSnapshotFromJson({{"name", "n"}, {"colour", "green"}, {"steps", {{{"name", "s"}}}}});
+  const auto read =
+      JobSnapshotFromJson({{"name", "n"}, {"colour", "green"}, {"steps", {{{"name", "s"}}}}});
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->state, engine::JobState::kStarting);
   EXPECT_EQ(read->steps[0].rows_delivered, -1);
@@ -55,9 +56,11 @@ TEST(JobStateJsonTest, IgnoresUnknownFieldsAndFillsInMissingOnes) {
 
 TEST(JobStateJsonTest, RefusesWhatIsNoState) {
   EXPECT_TRUE(absl::IsInvalidArgument(JobSnapshotFromJson(json::array()).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(JobSnapshotFromJson(json::parse("{", nullptr, false)).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(JobSnapshotFromJson(json::parse("{", nullptr, false)).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(JobSnapshotFromJson({{"workers", "two"}}).status()));
-  EXPECT_TRUE(absl::IsInvalidArgument(JobSnapshotFromJson({{"state", "JOB_STATE_ASLEEP"}}).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(JobSnapshotFromJson({{"state", "JOB_STATE_ASLEEP"}}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(JobSnapshotFromJson({{"steps", {1}}}).status()));
 }
 

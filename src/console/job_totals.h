@@ -9,8 +9,8 @@
 namespace hornbeam::console {
 
 struct JobTotals {
-  int64_t elements_read = 0;   // given out by sources
-  int64_t failed = 0;          // dead letters
+  int64_t elements_read = 0;  // given out by sources
+  int64_t failed = 0;         // dead letters
   int64_t dropped_late = 0;
   int64_t rows_delivered = 0;  // by all sinks
 };

@@ -1,5 +1,5 @@
-// The jobs' metrics in Prometheus' text form, under Dataflow's names (job/element_count is dataflow_job_element_count);
-// what Dataflow has no name for begins with hornbeam_.
+// The jobs' metrics in Prometheus' text form, under Dataflow's names (job/element_count is
+// dataflow_job_element_count); what Dataflow has no name for begins with hornbeam_.
 #ifndef HORNBEAM_CONSOLE_PROMETHEUS_H_
 #define HORNBEAM_CONSOLE_PROMETHEUS_H_
 

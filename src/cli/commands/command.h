@@ -1,5 +1,6 @@
-// The subcommands of `hornbeam`. Each Add... declares its flags and help at `app`; the callback that CLI11 runs after parsing
-// throws CLI::RuntimeError with the exit code when the command fails, having said why.
+// The subcommands of `hornbeam`. Each Add... declares its flags and help at `app`; the callback
+// that CLI11 runs after parsing throws CLI::RuntimeError with the exit code when the command fails,
+// having said why.
 #ifndef HORNBEAM_CLI_COMMANDS_COMMAND_H_
 #define HORNBEAM_CLI_COMMANDS_COMMAND_H_
 
@@ -21,7 +22,8 @@ void AddQuery(CLI::App* app);
 void AddPublish(CLI::App* app);
 void AddJobs(CLI::App* app);
 
-// Ends the command: prints "hornbeam COMMAND: message" to standard error and throws with exit code 1, unless `status` is OK.
+// Ends the command: prints "hornbeam COMMAND: message" to standard error and throws with exit code
+// 1, unless `status` is OK.
 void ExitOnError(const Status& status, const std::string& command);
 
 }  // namespace hornbeam::cli

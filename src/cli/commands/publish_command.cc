@@ -38,7 +38,8 @@ StatusOr<Attributes> ParseAttributes(const std::vector<std::string>& texts) {
   for (const std::string& text : texts) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0) {
-      return absl::InvalidArgumentError(absl::StrCat("attribute '", text, "' must be written as key=value"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("attribute '", text, "' must be written as key=value"));
     }
     attributes.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
@@ -57,7 +58,8 @@ class Batch {
     message->set_ordering_key(flags_.ordering_key);
     for (const auto& [key, value] : attributes_) (*message->mutable_attributes())[key] = value;
     bytes_ += data.size();
-    return request_.messages_size() < kBatchMessages && bytes_ < kBatchBytes ? absl::OkStatus() : Send();
+    return request_.messages_size() < kBatchMessages && bytes_ < kBatchBytes ? absl::OkStatus()
+                                                                             : Send();
   }
 
   Status Send() {
@@ -81,7 +83,8 @@ class Batch {
 Status RunPublish(const PublishFlags& flags) {
   std::string endpoint = flags.endpoint;
   if (endpoint.empty()) {
-    HB_ASSIGN_OR_RETURN(const Endpoints endpoints, FindEndpoints(*FileSystem::Posix(), flags.data_dir));
+    HB_ASSIGN_OR_RETURN(const Endpoints endpoints,
+                        FindEndpoints(*FileSystem::Posix(), flags.data_dir));
     endpoint = endpoints.pubsub;
   }
   HB_ASSIGN_OR_RETURN(Attributes attributes, ParseAttributes(flags.attributes));
@@ -99,18 +102,28 @@ Status RunPublish(const PublishFlags& flags) {
 }  // namespace
 
 void AddPublish(CLI::App* app) {
-  CLI::App* command = app->add_subcommand("publish", "Publish messages to a topic of the local Pub/Sub; prints their ids");
+  CLI::App* command = app->add_subcommand(
+      "publish", "Publish messages to a topic of the local Pub/Sub; prints their ids");
   auto flags = std::make_shared<PublishFlags>();
-  command->add_option("topic", flags->topic, "A topic's name, or projects/PROJECT/topics/TOPIC")->required();
-  command->add_option("messages", flags->messages, "The messages; a single - publishes each line of standard input")->required();
-  command->add_option("--attribute", flags->attributes, "key=value on every message; may be given several times")
+  command->add_option("topic", flags->topic, "A topic's name, or projects/PROJECT/topics/TOPIC")
+      ->required();
+  command
+      ->add_option("messages", flags->messages,
+                   "The messages; a single - publishes each line of standard input")
+      ->required();
+  command
+      ->add_option("--attribute", flags->attributes,
+                   "key=value on every message; may be given several times")
       ->allow_extra_args(false);
   command->add_option("--ordering-key", flags->ordering_key, "The ordering key of every message");
   command->add_flag("--create", flags->create, "Create the topic when it does not exist");
   command->add_flag("--json", flags->json, "Print each id as a JSON object");
-  command->add_option("--project", flags->project, "The project of a topic named without one")->capture_default_str();
-  command->add_option("--endpoint", flags->endpoint, "Pub/Sub's address, host:port; else that of the running `hornbeam up`");
-  command->add_option("--data-dir", flags->data_dir, "The data directory of that `hornbeam up`")->capture_default_str();
+  command->add_option("--project", flags->project, "The project of a topic named without one")
+      ->capture_default_str();
+  command->add_option("--endpoint", flags->endpoint,
+                      "Pub/Sub's address, host:port; else that of the running `hornbeam up`");
+  command->add_option("--data-dir", flags->data_dir, "The data directory of that `hornbeam up`")
+      ->capture_default_str();
   command->callback([flags] { ExitOnError(RunPublish(*flags), "publish"); });
 }
 

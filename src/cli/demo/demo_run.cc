@@ -45,7 +45,9 @@ constexpr char kNewestHourly[] =
     "SELECT * FROM flights.hourly WHERE TRUE "
     "QUALIFY ROW_NUMBER() OVER (PARTITION BY origin, hour ORDER BY pane DESC) = 1";
 
-double SecondsSince(SteadyClock::time_point begun) { return Seconds(SteadyClock::now() - begun).count(); }
+double SecondsSince(SteadyClock::time_point begun) {
+  return Seconds(SteadyClock::now() - begun).count();
+}
 
 std::string WatermarkText(model::EventTime watermark) {
   if (watermark == model::EventTime::Min()) return "not begun";
@@ -85,14 +87,17 @@ Status DemoRun::EmptyDataDir() {
   FileSystem& fs = *FileSystem::Posix();
   const Status made = fs.CreateDirectories(options_.data_dir);
   if (!made.ok()) {
-    return Status(made.code(), absl::StrCat("data directory '", options_.data_dir, "' cannot be used: ", made.message(),
+    return Status(made.code(), absl::StrCat("data directory '", options_.data_dir,
+                                            "' cannot be used: ", made.message(),
                                             "; name another with --data-dir"));
   }
-  const StatusOr<std::unique_ptr<FileLock>> lock = fs.Lock(absl::StrCat(options_.data_dir, "/lock"));
+  const StatusOr<std::unique_ptr<FileLock>> lock =
+      fs.Lock(absl::StrCat(options_.data_dir, "/lock"));
   if (!lock.ok()) {
-    return Status(lock.status().code(), absl::StrCat("data directory '", options_.data_dir,
-                                                     "' cannot be emptied, another hornbeam may use it (",
-                                                     lock.status().message(), "); name another with --data-dir"));
+    return Status(lock.status().code(),
+                  absl::StrCat("data directory '", options_.data_dir,
+                               "' cannot be emptied, another hornbeam may use it (",
+                               lock.status().message(), "); name another with --data-dir"));
   }
   for (const char* name : kOwnDirectories) {
     std::error_code error;
@@ -116,21 +121,22 @@ Status DemoRun::StartCloud() {
   HB_RETURN_IF_ERROR(cloud.status());
   cloud_ = *std::move(cloud);
   if (!options_.ready_file.empty()) {
-    HB_RETURN_IF_ERROR(
-        WriteFileAtomically(*FileSystem::Posix(), options_.ready_file, ToJson(cloud_->endpoints())));
+    HB_RETURN_IF_ERROR(WriteFileAtomically(*FileSystem::Posix(), options_.ready_file,
+                                           ToJson(cloud_->endpoints())));
   }
   std::printf("Pub/Sub at %s, BigQuery at %s, data in %s\nWatch it at http://%s\n\n",
-              cloud_->endpoints().pubsub.c_str(), cloud_->endpoints().bigquery.c_str(), cloud_->data_dir().c_str(),
-              cloud_->endpoints().console.c_str());
+              cloud_->endpoints().pubsub.c_str(), cloud_->endpoints().bigquery.c_str(),
+              cloud_->data_dir().c_str(), cloud_->endpoints().console.c_str());
   std::fflush(stdout);
   return absl::OkStatus();
 }
 
 Status DemoRun::Prepare() {
-  topic_ = std::make_unique<TopicPublisher>(cloud_->endpoints().pubsub, TopicName(kTopic, kDefaultProject));
+  topic_ = std::make_unique<TopicPublisher>(cloud_->endpoints().pubsub,
+                                            TopicName(kTopic, kDefaultProject));
   HB_RETURN_IF_ERROR(topic_->CreateTopic());
-  HB_RETURN_IF_ERROR(
-      topic_->CreateSubscription(SubscriptionName(kSubscription, kDefaultProject), kAckDeadlineSeconds));
+  HB_RETURN_IF_ERROR(topic_->CreateSubscription(SubscriptionName(kSubscription, kDefaultProject),
+                                                kAckDeadlineSeconds));
   return QueryClient(cloud_->endpoints().bigquery, kDefaultProject)
       .Run(absl::StrCat("CREATE SCHEMA IF NOT EXISTS ", kDataset), 1)
       .status();
@@ -147,12 +153,14 @@ Status DemoRun::RunJob() {
   HB_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Job> job, pipeline.MakeJob());
   Rng rng(RandomSeed());
   HB_RETURN_IF_ERROR(job->Start());
-  const console::JobReporter reporter(console::NewJobId(kJobName, Clock::System(), &rng), console::Reported(job.get()),
+  const console::JobReporter reporter(console::NewJobId(kJobName, Clock::System(), &rng),
+                                      console::Reported(job.get()),
                                       console::ReportTo(cloud_->jobs()));
   return Watch(job.get());
 }
 
-// Publishes, and shows how far the job is, until it has taken in and acknowledged everything; then drains it.
+// Publishes, and shows how far the job is, until it has taken in and acknowledged everything; then
+// drains it.
 Status DemoRun::Watch(engine::Job* job) {
   const SteadyClock::time_point begun = SteadyClock::now();
   FlightPublisher publisher(replay_.get(), topic_.get(), options_.rate);
@@ -164,7 +172,8 @@ Status DemoRun::Watch(engine::Job* job) {
       progress.End();
       job->Cancel();
       (void)job->Wait();  // what it failed of is of no interest any more
-      return absl::CancelledError("stopped before the end; nothing is lost, and the next run begins anew");
+      return absl::CancelledError(
+          "stopped before the end; nothing is lost, and the next run begins anew");
     }
     const engine::JobSnapshot snapshot = job->Snapshot();
     if (console::IsTerminal(snapshot.state)) {
@@ -176,23 +185,27 @@ Status DemoRun::Watch(engine::Job* job) {
     const console::JobTotals totals = console::Totals(snapshot);
     const engine::StepSnapshot* read = FindStep(snapshot, kReadStep);
     const double seconds = SecondsSince(begun);
-    progress.Show(absl::StrFormat("%4.0f s  %s of %s published  %s read  %s/s  watermark %s  %s rows written", seconds,
-                                  Grouped(publisher.published()), Grouped(static_cast<int64_t>(replay_->size())),
-                                  Grouped(totals.elements_read),
-                                  Grouped(static_cast<int64_t>(static_cast<double>(totals.elements_read) / std::max(0.1, seconds))),
-                                  read == nullptr ? "" : WatermarkText(read->output_watermark),
-                                  Grouped(totals.rows_delivered)));
+    progress.Show(absl::StrFormat(
+        "%4.0f s  %s of %s published  %s read  %s/s  watermark %s  %s rows written", seconds,
+        Grouped(publisher.published()), Grouped(static_cast<int64_t>(replay_->size())),
+        Grouped(totals.elements_read),
+        Grouped(static_cast<int64_t>(static_cast<double>(totals.elements_read) /
+                                     std::max(0.1, seconds))),
+        read == nullptr ? "" : WatermarkText(read->output_watermark),
+        Grouped(totals.rows_delivered)));
     if (publisher.ended()) {
       const auto stats = cloud_->pubsub()->Stats();
-      const bool all_acknowledged =
-          std::all_of(stats.begin(), stats.end(), [](const auto& s) { return s.num_undelivered_messages == 0; });
+      const bool all_acknowledged = std::all_of(stats.begin(), stats.end(), [](const auto& s) {
+        return s.num_undelivered_messages == 0;
+      });
       if (all_acknowledged) break;
     }
     if (totals.elements_read + publisher.published() != last_read) last_moved = SteadyClock::now();
     last_read = totals.elements_read + publisher.published();
     if (SteadyClock::now() - last_moved > kStalled) {
-      return absl::DeadlineExceededError(absl::StrCat("nothing has moved for ", kStalled.count(),
-                                                      " s; `hornbeam jobs show` and the log above say where it stands"));
+      return absl::DeadlineExceededError(
+          absl::StrCat("nothing has moved for ", kStalled.count(),
+                       " s; `hornbeam jobs show` and the log above say where it stands"));
     }
   }
   progress.End();
@@ -224,8 +237,10 @@ StatusOr<int64_t> DemoRun::CountRows(const std::string& sql) {
 
 Status DemoRun::Summarise() {
   HB_ASSIGN_OR_RETURN(const int64_t events, CountRows("SELECT COUNT(*) FROM flights.events"));
-  HB_ASSIGN_OR_RETURN(const int64_t dead_letters, CountRows("SELECT COUNT(*) FROM flights.dead_letters"));
-  HB_ASSIGN_OR_RETURN(const int64_t hours, CountRows(absl::StrCat("SELECT COUNT(*) FROM (", kNewestHourly, ")")));
+  HB_ASSIGN_OR_RETURN(const int64_t dead_letters,
+                      CountRows("SELECT COUNT(*) FROM flights.dead_letters"));
+  HB_ASSIGN_OR_RETURN(const int64_t hours,
+                      CountRows(absl::StrCat("SELECT COUNT(*) FROM (", kNewestHourly, ")")));
   HB_ASSIGN_OR_RETURN(const int64_t hourly_flights,
                       CountRows(absl::StrCat("SELECT SUM(flights) FROM (", kNewestHourly, ")")));
   const auto line = [](const char* what, int64_t n, const std::string& note) {
@@ -239,36 +254,48 @@ Status DemoRun::Summarise() {
   std::printf("Out\n");
   line("rows in flights.events", events, "one per flight");
   line("rows in flights.dead_letters", dead_letters, "with the error and the message");
-  line("hours in flights.hourly", hours, absl::StrCat("by airport, of ", Grouped(hourly_flights), " flights"));
+  line("hours in flights.hourly", hours,
+       absl::StrCat("by airport, of ", Grouped(hourly_flights), " flights"));
   HB_RETURN_IF_ERROR(Reconcile(events, dead_letters, hourly_flights));
-  std::printf("Every message is accounted for: %s = %s + %s + %s.\n\n", Grouped(static_cast<int64_t>(replay_->size())).c_str(),
-              Grouped(events).c_str(), Grouped(replay_->duplicates()).c_str(), Grouped(dead_letters).c_str());
+  std::printf("Every message is accounted for: %s = %s + %s + %s.\n\n",
+              Grouped(static_cast<int64_t>(replay_->size())).c_str(), Grouped(events).c_str(),
+              Grouped(replay_->duplicates()).c_str(), Grouped(dead_letters).c_str());
   HB_RETURN_IF_ERROR(PrintTable(
       "New York's departures, by airport",
-      absl::StrCat("SELECT origin, SUM(flights) AS flights, SUM(cancelled) AS cancelled, SUM(delayed) AS delayed, "
+      absl::StrCat("SELECT origin, SUM(flights) AS flights, SUM(cancelled) AS cancelled, "
+                   "SUM(delayed) AS delayed, "
                    "ROUND(100 * SUM(delayed) / SUM(flights - cancelled), 1) AS delayed_percent, "
                    "MAX(max_delay_min) AS longest_delay_min FROM (",
                    kNewestHourly, ") GROUP BY origin ORDER BY origin")));
   HB_RETURN_IF_ERROR(PrintTable(
       "The worst hours",
-      absl::StrCat("SELECT origin, FORMAT_TIMESTAMP('%Y-%m-%d %H:%M', hour) AS hour, flights, cancelled, delayed, "
+      absl::StrCat("SELECT origin, FORMAT_TIMESTAMP('%Y-%m-%d %H:%M', hour) AS hour, flights, "
+                   "cancelled, delayed, "
                    "ROUND(mean_delay_min, 1) AS mean_delay_min FROM (",
-                   kNewestHourly, ") WHERE flights >= 10 ORDER BY mean_delay_min DESC, origin, hour LIMIT 5")));
-  std::printf("%.1f s, %s messages/s, each one durable in Pub/Sub, in the job's log and in BigQuery.\n", figures_.seconds,
-              Grouped(static_cast<int64_t>(static_cast<double>(replay_->size()) / figures_.seconds)).c_str());
+                   kNewestHourly,
+                   ") WHERE flights >= 10 ORDER BY mean_delay_min DESC, origin, hour LIMIT 5")));
+  std::printf(
+      "%.1f s, %s messages/s, each one durable in Pub/Sub, in the job's log and in BigQuery.\n",
+      figures_.seconds,
+      Grouped(static_cast<int64_t>(static_cast<double>(replay_->size()) / figures_.seconds))
+          .c_str());
   return absl::OkStatus();
 }
 
 Status DemoRun::Reconcile(int64_t events, int64_t dead_letters, int64_t hourly_flights) {
   const auto check = [](const char* what, int64_t is, int64_t should_be) {
     return is == should_be ? absl::OkStatus()
-                           : absl::InternalError(absl::StrCat("the counts do not reconcile: ", what, " is ", is,
-                                                              " and should be ", should_be, "; please report this"));
+                           : absl::InternalError(absl::StrCat("the counts do not reconcile: ", what,
+                                                              " is ", is, " and should be ",
+                                                              should_be, "; please report this"));
   };
   HB_RETURN_IF_ERROR(check("the number of rows in flights.events", events, replay_->distinct()));
-  HB_RETURN_IF_ERROR(check("the number of rows in flights.dead_letters", dead_letters, replay_->malformed()));
-  HB_RETURN_IF_ERROR(check("the sum of flights in flights.hourly", hourly_flights, replay_->distinct()));
-  HB_RETURN_IF_ERROR(check("what the source gave out", figures_.read, replay_->distinct() + replay_->malformed()));
+  HB_RETURN_IF_ERROR(
+      check("the number of rows in flights.dead_letters", dead_letters, replay_->malformed()));
+  HB_RETURN_IF_ERROR(
+      check("the sum of flights in flights.hourly", hourly_flights, replay_->distinct()));
+  HB_RETURN_IF_ERROR(
+      check("what the source gave out", figures_.read, replay_->distinct() + replay_->malformed()));
   HB_RETURN_IF_ERROR(check("the number of failed elements", figures_.failed, replay_->malformed()));
   return check("the number of elements dropped as late", figures_.dropped_late, 0);
 }
@@ -287,11 +314,15 @@ void DemoRun::PrintNext() {
     std::printf("The services stay up until Ctrl-C. The console: http://%s. In another terminal:\n",
                 cloud_->endpoints().console.c_str());
   } else {
-    std::printf("To look around, start the services on them, and ask in another terminal:\n  hornbeam up%s\n", where.c_str());
+    std::printf(
+        "To look around, start the services on them, and ask in another terminal:\n  hornbeam "
+        "up%s\n",
+        where.c_str());
   }
   std::printf(
       "  hornbeam query%s \"SELECT * FROM flights.dead_letters LIMIT 5\"\n"
-      "  hornbeam query%s \"SELECT carrier, COUNT(*) AS flights FROM flights.events GROUP BY carrier ORDER BY flights DESC\"\n"
+      "  hornbeam query%s \"SELECT carrier, COUNT(*) AS flights FROM flights.events GROUP BY "
+      "carrier ORDER BY flights DESC\"\n"
       "  hornbeam jobs list%s\n",
       where.c_str(), where.c_str(), where.c_str());
   std::fflush(stdout);

@@ -1,5 +1,5 @@
-// The demo, from an empty data directory to a summary: its own local cloud, a year of flights published to it, the pipeline
-// that reads them, and what its tables hold in the end.
+// The demo, from an empty data directory to a summary: its own local cloud, a year of flights
+// published to it, the pipeline that reads them, and what its tables hold in the end.
 #ifndef HORNBEAM_CLI_DEMO_DEMO_RUN_H_
 #define HORNBEAM_CLI_DEMO_DEMO_RUN_H_
 
@@ -23,16 +23,17 @@ namespace hornbeam::cli {
 
 struct DemoOptions {
   std::string data_dir;
-  std::string ready_file;      // empty: none; otherwise as for `up`, before the first message
-  int64_t rate = 0;            // messages per second; 0: as fast as it goes
-  int64_t flights = 0;         // only so many, the first ones; 0: all
-  bool keep_running = false;   // the services stay up after the summary, until a signal
+  std::string ready_file;     // empty: none; otherwise as for `up`, before the first message
+  int64_t rate = 0;           // messages per second; 0: as fast as it goes
+  int64_t flights = 0;        // only so many, the first ones; 0: all
+  bool keep_running = false;  // the services stay up after the summary, until a signal
 };
 
 // One run. All on the calling thread but the publisher, the job's threads and the services'.
 class DemoRun {
  public:
-  DemoRun(DemoOptions options, StopSignals* signals) : options_(std::move(options)), signals_(signals) {}
+  DemoRun(DemoOptions options, StopSignals* signals)
+      : options_(std::move(options)), signals_(signals) {}
 
   // CANCELLED after Ctrl-C; INTERNAL when the counts do not reconcile.
   Status Run();

@@ -30,7 +30,8 @@ struct Departures {
 
   int64_t departed() const { return flights - cancelled; }
   double mean_delay_min() const {
-    return departed() == 0 ? 0 : static_cast<double>(delay_sum_min) / static_cast<double>(departed());
+    return departed() == 0 ? 0
+                           : static_cast<double>(delay_sum_min) / static_cast<double>(departed());
   }
 };
 

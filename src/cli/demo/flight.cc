@@ -26,31 +26,35 @@ ondemand::value Find(ondemand::object& object, const char* field) {
 
 std::string Text(ondemand::object& object, const char* field) {
   std::string_view text;
-  if (Find(object, field).get_string().get(text) != simdjson::SUCCESS) Fail(field, "must be a string");
+  if (Find(object, field).get_string().get(text) != simdjson::SUCCESS)
+    Fail(field, "must be a string");
   return std::string(text);
 }
 
 int64_t Integer(ondemand::object& object, const char* field) {
   int64_t number = 0;
-  if (Find(object, field).get_int64().get(number) != simdjson::SUCCESS) Fail(field, "must be a whole number");
+  if (Find(object, field).get_int64().get(number) != simdjson::SUCCESS)
+    Fail(field, "must be a whole number");
   return number;
 }
 
 model::EventTime Time(ondemand::object& object, const char* field) {
   const std::string text = Text(object, field);
   absl::Time time;
-  if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr)) Fail(field, "must be a time as in RFC 3339");
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, nullptr))
+    Fail(field, "must be a time as in RFC 3339");
   return {absl::ToUnixMicros(time)};
 }
 
 }  // namespace
 
 std::string ToJson(const Flight& flight) {
-  return absl::StrCat("{\"event_id\":\"", flight.event_id, "\",\"scheduled\":\"", model::ToString(flight.scheduled),
-                      "\",\"carrier\":\"", flight.carrier, "\",\"flight\":", flight.flight, ",\"tail\":\"", flight.tail,
-                      "\",\"origin\":\"", flight.origin, "\",\"dest\":\"", flight.dest, "\",\"dep_delay_min\":",
-                      flight.cancelled() ? "null" : absl::StrCat(*flight.dep_delay_min),
-                      ",\"distance_miles\":", flight.distance_miles, "}");
+  return absl::StrCat(
+      "{\"event_id\":\"", flight.event_id, "\",\"scheduled\":\"", model::ToString(flight.scheduled),
+      "\",\"carrier\":\"", flight.carrier, "\",\"flight\":", flight.flight, ",\"tail\":\"",
+      flight.tail, "\",\"origin\":\"", flight.origin, "\",\"dest\":\"", flight.dest,
+      "\",\"dep_delay_min\":", flight.cancelled() ? "null" : absl::StrCat(*flight.dep_delay_min),
+      ",\"distance_miles\":", flight.distance_miles, "}");
 }
 
 struct FlightParser::Impl {
@@ -70,7 +74,8 @@ Flight FlightParser::Parse(const std::string& json) {
   const simdjson::padded_string_view view(impl_->padded.data(), json.size(), impl_->padded.size());
   simdjson::error_code error = impl_->parser.iterate(view).get(document);
   if (error == simdjson::SUCCESS) error = document.get_object().get(object);
-  if (error != simdjson::SUCCESS) throw std::runtime_error(absl::StrCat("no JSON object: ", simdjson::error_message(error)));
+  if (error != simdjson::SUCCESS)
+    throw std::runtime_error(absl::StrCat("no JSON object: ", simdjson::error_message(error)));
 
   Flight flight;
   flight.event_id = Text(object, "event_id");

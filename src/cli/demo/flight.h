@@ -13,11 +13,11 @@
 namespace hornbeam::cli {
 
 struct Flight {
-  std::string event_id;         // "UA1545-2013-01-01-0515": carrier, flight, scheduled departure
-  model::EventTime scheduled;   // when it should have left: the event time
+  std::string event_id;        // "UA1545-2013-01-01-0515": carrier, flight, scheduled departure
+  model::EventTime scheduled;  // when it should have left: the event time
   std::string carrier;
   int64_t flight = 0;
-  std::string tail;             // empty: not known
+  std::string tail;  // empty: not known
   std::string origin;
   std::string dest;
   std::optional<int64_t> dep_delay_min;  // none: cancelled
@@ -25,12 +25,15 @@ struct Flight {
 
   bool cancelled() const { return !dep_delay_min.has_value(); }
   // When it became known: at the actual departure; a cancelled one at the scheduled.
-  model::EventTime happened() const { return scheduled + model::Minutes(dep_delay_min.value_or(0)); }
+  model::EventTime happened() const {
+    return scheduled + model::Minutes(dep_delay_min.value_or(0));
+  }
 
   friend bool operator==(const Flight&, const Flight&) = default;
 };
 
-HORNBEAM_CODER(Flight, event_id, scheduled, carrier, flight, tail, origin, dest, dep_delay_min, distance_miles)
+HORNBEAM_CODER(Flight, event_id, scheduled, carrier, flight, tail, origin, dest, dep_delay_min,
+               distance_miles)
 
 // One JSON object on one line.
 std::string ToJson(const Flight& flight);
@@ -43,7 +46,8 @@ class FlightParser {
   FlightParser& operator=(const FlightParser&) = delete;
   ~FlightParser();
 
-  // Throws std::runtime_error that says what is wrong: no JSON, a field missing, of another type or out of range.
+  // Throws std::runtime_error that says what is wrong: no JSON, a field missing, of another type or
+  // out of range.
   Flight Parse(const std::string& json);
 
  private:

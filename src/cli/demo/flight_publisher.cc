@@ -30,17 +30,22 @@ void AddMessage(const ReplayMessage& from, pb::PublishRequest* request) {
 
 }  // namespace
 
-FlightPublisher::FlightPublisher(const FlightReplay* replay, TopicPublisher* topic, int64_t messages_per_s)
-    : replay_(replay), topic_(topic), messages_per_s_(messages_per_s), thread_([this](std::stop_token stop) {
+FlightPublisher::FlightPublisher(const FlightReplay* replay, TopicPublisher* topic,
+                                 int64_t messages_per_s)
+    : replay_(replay),
+      topic_(topic),
+      messages_per_s_(messages_per_s),
+      thread_([this](std::stop_token stop) {
         status_ = Publish(stop);
         ended_.store(true, std::memory_order_release);
       }) {}
 
 Status FlightPublisher::Publish(std::stop_token stop) {
   const auto begun = std::chrono::steady_clock::now();
-  const size_t batch = messages_per_s_ == 0 ? kBatchMessages
-                                            : static_cast<size_t>(std::clamp<int64_t>(
-                                                  messages_per_s_ / kBatchesPerSecondAtARate, 1, kBatchMessages));
+  const size_t batch = messages_per_s_ == 0
+                           ? kBatchMessages
+                           : static_cast<size_t>(std::clamp<int64_t>(
+                                 messages_per_s_ / kBatchesPerSecondAtARate, 1, kBatchMessages));
   pb::PublishRequest request;
   for (size_t next = 0; next < replay_->size();) {
     if (stop.stop_requested()) return absl::CancelledError("stopped");
@@ -49,7 +54,9 @@ Status FlightPublisher::Publish(std::stop_token stop) {
     HB_RETURN_IF_ERROR(topic_->Publish(&request).status());
     published_.store(static_cast<int64_t>(next), std::memory_order_relaxed);
     if (messages_per_s_ > 0) {
-      WaitUntil(begun + std::chrono::microseconds(static_cast<int64_t>(next) * 1'000'000 / messages_per_s_), stop);
+      WaitUntil(begun + std::chrono::microseconds(static_cast<int64_t>(next) * 1'000'000 /
+                                                  messages_per_s_),
+                stop);
     }
   }
   return absl::OkStatus();

@@ -14,7 +14,8 @@ namespace hornbeam::cli {
 
 class FlightPublisher {
  public:
-  // Begins at once. `replay` and `topic` outlive this. `messages_per_s` 0: as fast as the service takes them.
+  // Begins at once. `replay` and `topic` outlive this. `messages_per_s` 0: as fast as the service
+  // takes them.
   FlightPublisher(const FlightReplay* replay, TopicPublisher* topic, int64_t messages_per_s);
   ~FlightPublisher() = default;  // stops after the batch under way
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr size_t kDuplicates = 500;
 constexpr size_t kMalformed = 50;
-// The copies of a message come so many flights after it, in turn: some in the same batch, some much later.
+// The copies of a message come so many flights after it, in turn: some in the same batch, some much
+// later.
 constexpr size_t kCopyDistances[] = {1, 40, 2500, 9000};
 
 // The ways in which the broken messages are broken.
@@ -19,7 +20,8 @@ std::string Break(const std::string& json, size_t way) {
   switch (way % 3) {
     case 0: return json.substr(0, json.size() / 2);
     case 1: return absl::StrReplaceAll(json, {{"\"scheduled\":", "\"planned\":"}});
-    default: return absl::StrReplaceAll(json, {{"\"flight\":", "\"flight\":\"no number\",\"was\":"}});
+    default:
+      return absl::StrReplaceAll(json, {{"\"flight\":", "\"flight\":\"no number\",\"was\":"}});
   }
 }
 

@@ -1,5 +1,5 @@
-// The demo's messages in the order in which they are published: every flight, some of them twice, and some broken ones
-// in between. The same at every run.
+// The demo's messages in the order in which they are published: every flight, some of them twice,
+// and some broken ones in between. The same at every run.
 #ifndef HORNBEAM_CLI_DEMO_FLIGHT_REPLAY_H_
 #define HORNBEAM_CLI_DEMO_FLIGHT_REPLAY_H_
 
@@ -24,8 +24,8 @@ struct ReplayMessage {
 
 class FlightReplay {
  public:
-  // `flights` in the order in which they happened. Of few flights no more than half are sent twice or have a broken
-  // neighbour.
+  // `flights` in the order in which they happened. Of few flights no more than half are sent twice
+  // or have a broken neighbour.
   explicit FlightReplay(std::vector<Flight> flights);
 
   size_t size() const { return sequence_.size(); }

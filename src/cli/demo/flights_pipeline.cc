@@ -17,8 +17,8 @@ using io::ColumnType;
 using io::RowContext;
 using io::RowWriter;
 
-// Most flights leave within two hours of their time: an hour's first result comes two hours after it, and the few that leave
-// later correct it, for up to two days.
+// Most flights leave within two hours of their time: an hour's first result comes two hours after
+// it, and the few that leave later correct it, for up to two days.
 constexpr Duration kUsualDelay = Hours(2);
 constexpr Duration kAllowedLateness = Hours(48);
 
@@ -31,7 +31,9 @@ HORNBEAM_CODER(DeadLetter, step, error, payload)
 
 class ParseFlight {
  public:
-  void ProcessElement(const std::string& json, OutputReceiver<Flight>& out) { out.Output(parser_.Parse(json)); }
+  void ProcessElement(const std::string& json, OutputReceiver<Flight>& out) {
+    out.Output(parser_.Parse(json));
+  }
 
  private:
   FlightParser parser_;
@@ -88,7 +90,8 @@ const char* TimingText(PaneTiming timing) {
   return "unknown";
 }
 
-void WriteHourlyRow(const KV<std::string, Departures>& hourly, const RowContext& context, RowWriter& row) {
+void WriteHourlyRow(const KV<std::string, Departures>& hourly, const RowContext& context,
+                    RowWriter& row) {
   const Departures& sums = hourly.value;
   row.Set("origin", hourly.key);
   row.Set("event_date", context.window.start);
@@ -118,8 +121,8 @@ void WriteDeadLetterRow(const DeadLetter& letter, const RowContext& context, Row
   row.Set("payload", letter.payload);
 }
 
-io::BigQueryWriteOptions Table(const FlightsPipelineOptions& options, const char* name, io::TableSchema schema,
-                               std::vector<std::string> clustering) {
+io::BigQueryWriteOptions Table(const FlightsPipelineOptions& options, const char* name,
+                               io::TableSchema schema, std::vector<std::string> clustering) {
   return {.table = absl::StrCat(options.dataset, ".", name),
           .schema = std::move(schema),
           .partition_column = "event_date",
@@ -129,7 +132,9 @@ io::BigQueryWriteOptions Table(const FlightsPipelineOptions& options, const char
 }
 
 auto DeadLetterOfRow() {
-  return Map([](const io::FailedRow& failed) { return DeadLetter{failed.table, failed.error, failed.row}; });
+  return Map([](const io::FailedRow& failed) {
+    return DeadLetter{failed.table, failed.error, failed.row};
+  });
 }
 
 }  // namespace
@@ -137,38 +142,46 @@ auto DeadLetterOfRow() {
 void BuildFlightsPipeline(const FlightsPipelineOptions& options, Pipeline* pipeline) {
   const auto parsed =
       *pipeline |
-      kReadStep >> io::ReadFromPubsub({.subscription = options.subscription,
-                                       .id_attribute = kEventIdAttribute,
-                                       .timestamp_attribute = kEventTimeAttribute,
-                                       .watermark = io::PubsubWatermarkPolicy::BoundedOutOfOrderness(kUsualDelay),
-                                       .endpoint = options.pubsub_endpoint}) |
+      kReadStep >> io::ReadFromPubsub(
+                       {.subscription = options.subscription,
+                        .id_attribute = kEventIdAttribute,
+                        .timestamp_attribute = kEventTimeAttribute,
+                        .watermark = io::PubsubWatermarkPolicy::BoundedOutOfOrderness(kUsualDelay),
+                        .endpoint = options.pubsub_endpoint}) |
       "Payload" >> Map([](const io::PubsubMessage& message) { return message.data; }) |
       kParseStep >> ParDo<Flight>(ParseFlight()).WithFailures();
   const PCollection<Flight> flights = parsed.main();
 
-  const auto events = flights | kWriteEventsStep >> io::WriteToBigQuery<Flight>(
-                                                        Table(options, "events", EventsSchema(), {"origin", "carrier"}),
-                                                        WriteEventRow);
+  const auto events =
+      flights |
+      kWriteEventsStep >>
+          io::WriteToBigQuery<Flight>(
+              Table(options, "events", EventsSchema(), {"origin", "carrier"}), WriteEventRow);
 
   const auto hourly =
       flights |
-      "Hourly/Windows" >> WindowInto(FixedWindows(Hours(1)))
-                              .Triggering(Trigger::AfterWatermark().WithLate(Trigger::AfterCount(1)))
-                              .WithAllowedLateness(kAllowedLateness)
-                              .AccumulatingFiredPanes() |
-      "Hourly/ByOrigin" >> Map([](const Flight& flight) { return KV{flight.origin, Departures::Of(flight)}; }) |
+      "Hourly/Windows" >>
+          WindowInto(FixedWindows(Hours(1)))
+              .Triggering(Trigger::AfterWatermark().WithLate(Trigger::AfterCount(1)))
+              .WithAllowedLateness(kAllowedLateness)
+              .AccumulatingFiredPanes() |
+      "Hourly/ByOrigin" >> Map([](const Flight& flight) {
+        return KV{flight.origin, Departures::Of(flight)};
+      }) |
       "Hourly/Departures" >> CombinePerKey(AddDepartures()) |
       "WriteHourly" >> io::WriteToBigQuery<KV<std::string, Departures>>(
                            Table(options, "hourly", HourlySchema(), {"origin"}), WriteHourlyRow);
 
-  const auto of_messages = parsed.failures() | "DeadLetters/OfMessages" >> Map([](const FailedElement& failed) {
-                             return DeadLetter{failed.transform, failed.error, failed.element};
-                           });
+  const auto of_messages =
+      parsed.failures() | "DeadLetters/OfMessages" >> Map([](const FailedElement& failed) {
+                            return DeadLetter{failed.transform, failed.error, failed.element};
+                          });
   const auto of_events = events.failed_rows() | "DeadLetters/OfEvents" >> DeadLetterOfRow();
   const auto of_hourly = hourly.failed_rows() | "DeadLetters/OfHourly" >> DeadLetterOfRow();
   Flatten<DeadLetter>("DeadLetters/All", {of_messages, of_events, of_hourly}) |
-      "WriteDeadLetters" >> io::WriteToBigQuery<DeadLetter>(Table(options, "dead_letters", DeadLettersSchema(), {"step"}),
-                                                            WriteDeadLetterRow);
+      "WriteDeadLetters" >>
+          io::WriteToBigQuery<DeadLetter>(
+              Table(options, "dead_letters", DeadLettersSchema(), {"step"}), WriteDeadLetterRow);
 }
 
 }  // namespace hornbeam::cli

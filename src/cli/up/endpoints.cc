@@ -10,11 +10,15 @@ namespace {
 
 struct Field {
   const char* key;
-  std::string Endpoints::* member;
+  std::string Endpoints::*member;
 };
 constexpr Field kFields[] = {
-    {"pubsub", &Endpoints::pubsub},   {"bigquery", &Endpoints::bigquery}, {"bigquery-grpc", &Endpoints::bigquery_grpc},
-    {"storage", &Endpoints::storage}, {"jobs", &Endpoints::jobs},         {"console", &Endpoints::console},
+    {"pubsub", &Endpoints::pubsub},
+    {"bigquery", &Endpoints::bigquery},
+    {"bigquery-grpc", &Endpoints::bigquery_grpc},
+    {"storage", &Endpoints::storage},
+    {"jobs", &Endpoints::jobs},
+    {"console", &Endpoints::console},
 };
 
 std::string Local(int port) { return absl::StrCat("127.0.0.1:", port); }
@@ -32,18 +36,23 @@ std::string ToJson(const Endpoints& endpoints) {
 
 StatusOr<Endpoints> EndpointsFromJson(const std::string& text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) return absl::InvalidArgumentError("a list of endpoints must be a JSON object");
+  if (!json.is_object())
+    return absl::InvalidArgumentError("a list of endpoints must be a JSON object");
   Endpoints endpoints;
   for (const Field& field : kFields) {
     const auto it = json.find(field.key);
     if (it == json.end() || it->is_null()) continue;
-    if (!it->is_string()) return absl::InvalidArgumentError(absl::StrCat("endpoint '", field.key, "' must be a string"));
+    if (!it->is_string())
+      return absl::InvalidArgumentError(
+          absl::StrCat("endpoint '", field.key, "' must be a string"));
     endpoints.*field.member = it->get<std::string>();
   }
   return endpoints;
 }
 
-std::string EndpointsFile(const std::string& data_dir) { return absl::StrCat(data_dir, "/endpoints.json"); }
+std::string EndpointsFile(const std::string& data_dir) {
+  return absl::StrCat(data_dir, "/endpoints.json");
+}
 
 StatusOr<Endpoints> FindEndpoints(FileSystem& fs, const std::string& data_dir) {
   const std::string path = EndpointsFile(data_dir);
@@ -59,7 +68,8 @@ StatusOr<Endpoints> FindEndpoints(FileSystem& fs, const std::string& data_dir) {
   if (!text.ok()) return text.status();
   StatusOr<Endpoints> endpoints = EndpointsFromJson(*text);
   if (!endpoints.ok()) {
-    return absl::DataLossError(absl::StrCat("file '", path, "' is damaged (", endpoints.status().message(),
+    return absl::DataLossError(absl::StrCat("file '", path, "' is damaged (",
+                                            endpoints.status().message(),
                                             "); delete it and start `hornbeam up` again"));
   }
   return endpoints;

@@ -26,14 +26,16 @@ struct Endpoints {
   std::string console;
 };
 
-// {"pubsub": "127.0.0.1:8085", ..., "storage": null}: one key per service, null for one that does not exist.
+// {"pubsub": "127.0.0.1:8085", ..., "storage": null}: one key per service, null for one that does
+// not exist.
 std::string ToJson(const Endpoints& endpoints);
 StatusOr<Endpoints> EndpointsFromJson(const std::string& text);
 
 // What `up` writes into its data directory while it runs.
 std::string EndpointsFile(const std::string& data_dir);
 
-// Of the `up` that runs on `data_dir`, by its file; where there is none, the default ports. A damaged file is DATA_LOSS.
+// Of the `up` that runs on `data_dir`, by its file; where there is none, the default ports. A
+// damaged file is DATA_LOSS.
 StatusOr<Endpoints> FindEndpoints(FileSystem& fs, const std::string& data_dir);
 
 }  // namespace hornbeam::cli

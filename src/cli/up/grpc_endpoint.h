@@ -17,10 +17,11 @@ namespace hornbeam::cli {
 
 class GrpcEndpoint {
  public:
-  // Serves `services`, which outlive it. Port 0: a free one. UNAVAILABLE when the port is busy, PERMISSION_DENIED when
-  // the system does not allow it; the message says which flag to change.
-  static StatusOr<std::unique_ptr<GrpcEndpoint>> Start(const std::vector<grpc::Service*>& services, int port,
-                                                       const std::string& flag, int max_receive_bytes);
+  // Serves `services`, which outlive it. Port 0: a free one. UNAVAILABLE when the port is busy,
+  // PERMISSION_DENIED when the system does not allow it; the message says which flag to change.
+  static StatusOr<std::unique_ptr<GrpcEndpoint>> Start(const std::vector<grpc::Service*>& services,
+                                                       int port, const std::string& flag,
+                                                       int max_receive_bytes);
   ~GrpcEndpoint();  // stops
 
   int port() const { return port_; }

@@ -1,5 +1,5 @@
-// All local services and the console, wired together in one process: what `hornbeam up` is, and what `hornbeam demo` and
-// tests start for themselves.
+// All local services and the console, wired together in one process: what `hornbeam up` is, and
+// what `hornbeam demo` and tests start for themselves.
 #ifndef HORNBEAM_CLI_UP_LOCAL_CLOUD_H_
 #define HORNBEAM_CLI_UP_LOCAL_CLOUD_H_
 
@@ -33,7 +33,8 @@ struct LocalCloudOptions {
 // Start and Stop from one thread; the rest is thread-safe in between.
 class LocalCloud {
  public:
-  // Returns when every service answers. A message says what is wrong, with which port, directory or file, and what to do.
+  // Returns when every service answers. A message says what is wrong, with which port, directory or
+  // file, and what to do.
   static StatusOr<std::unique_ptr<LocalCloud>> Start(const LocalCloudOptions& options);
   ~LocalCloud();  // stops
 

@@ -22,7 +22,9 @@ class LocalCloudTest : public testing::Test {
             .bigquery_grpc_port = 0,
             .console_port = 0};
   }
-  static int PortOf(const std::string& endpoint) { return std::stoi(endpoint.substr(endpoint.rfind(':') + 1)); }
+  static int PortOf(const std::string& endpoint) {
+    return std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+  }
 };
 
 TEST_F(LocalCloudTest, AnswersAndKeepsItsDataOverARestart) {
@@ -46,7 +48,8 @@ TEST_F(LocalCloudTest, AnswersAndKeepsItsDataOverARestart) {
   EXPECT_FALSE(FileSystem::Posix()->Exists(EndpointsFile(options.data_dir)));
   auto cloud = LocalCloud::Start(options);
   ASSERT_TRUE(cloud.ok()) << cloud.status();
-  const auto rows = QueryClient((*cloud)->endpoints().bigquery, kDefaultProject).Run("SELECT n FROM s.t", 1);
+  const auto rows =
+      QueryClient((*cloud)->endpoints().bigquery, kDefaultProject).Run("SELECT n FROM s.t", 1);
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_EQ(rows->at("rows").at(0).at("f").at(0).at("v"), "7");
 }
@@ -77,7 +80,11 @@ TEST_F(LocalCloudTest, SaysWhatIsWrongAndWhatToDo) {
 }
 
 TEST_F(LocalCloudTest, EndpointsComeBackFromJson) {
-  const Endpoints endpoints{.pubsub = "h:1", .bigquery = "h:2", .bigquery_grpc = "h:3", .storage = "", .jobs = "",
+  const Endpoints endpoints{.pubsub = "h:1",
+                            .bigquery = "h:2",
+                            .bigquery_grpc = "h:3",
+                            .storage = "",
+                            .jobs = "",
                             .console = "h:4"};
   const std::string text = ToJson(endpoints);
   EXPECT_EQ(nlohmann::json::parse(text).at("storage"), nullptr);
