@@ -84,34 +84,27 @@ class WindowInto : public PTransform {
 
 using engine::BoundedOutOfOrderness;
 
-// Takes timestamps from the elements, and the watermark from those: for a source that knows neither, as a file of
-// events. `fn`: EventTime(const T&). Not Beam's: there a source has to know. An element that comes later than the estimator
-// allows is late.
-template <typename Fn>
-class WithTimestampsTransform : public PTransform {
+// Makes a watermark of the timestamps of the elements that pass, for a source that does not know its own, as a file of events:
+// stamp them first (OutputReceiver::OutputWithTimestamp). Not Beam's: there a source has to know. An element that comes later
+// than the estimator allows is late.
+class WithWatermark : public PTransform {
  public:
-  WithTimestampsTransform(Fn fn, BoundedOutOfOrderness estimator) : fn_(std::move(fn)), estimator_(estimator) {}
+  explicit WithWatermark(BoundedOutOfOrderness estimator) : estimator_(estimator) {}
 
   template <typename T>
   PCollection<T> Expand(const PCollection<T>& input, const std::string& name) const {
     auto factory = std::make_shared<engine::OperatorFactory>();
-    factory->new_operator = [fn = fn_, estimator = estimator_] {
-      return std::make_unique<engine::WatermarkGeneratorOperator<T, Fn>>(fn, estimator);
+    factory->new_operator = [estimator = estimator_] {
+      return std::make_unique<engine::WatermarkGeneratorOperator>(estimator);
     };
     return internal::Handle<T>(input.pipeline(),
-                               input.pipeline().Add(name, "hornbeam:transform:with_timestamps:v1", {input.id()},
+                               input.pipeline().Add(name, "hornbeam:transform:with_watermark:v1", {input.id()},
                                                     std::move(factory), {input.windowing()}, input.bounded()));
   }
 
  private:
-  Fn fn_;
   BoundedOutOfOrderness estimator_;
 };
-
-template <typename Fn>
-WithTimestampsTransform<Fn> WithTimestamps(Fn fn, BoundedOutOfOrderness estimator) {
-  return WithTimestampsTransform<Fn>(std::move(fn), estimator);
-}
 
 }  // namespace hornbeam
 

@@ -1,8 +1,7 @@
-// Timestamps from the elements themselves, and a watermark from those: for sources that know neither.
+// A watermark from the timestamps of the elements that pass: for sources that do not know theirs.
 #ifndef HORNBEAM_ENGINE_OPERATORS_WATERMARK_GENERATOR_H_
 #define HORNBEAM_ENGINE_OPERATORS_WATERMARK_GENERATOR_H_
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -11,20 +10,14 @@
 
 namespace hornbeam::engine {
 
-// Fn: model::EventTime(const T&). The output watermark is the estimator's, whatever the input's is, until the input ends. REQUIRES
-// (of the program): an element comes on its worker at most the estimator's disorder after a younger one.
-template <typename T, typename Fn>
+// The output watermark is the estimator's, whatever the input's is, until the input ends. REQUIRES (of the program): on its
+// worker an element comes at most the estimator's disorder after a younger one; what comes later is late.
 class WatermarkGeneratorOperator final : public Operator {
  public:
-  WatermarkGeneratorOperator(Fn fn, BoundedOutOfOrderness estimator)
-      : fn_(std::move(fn)), estimator_(std::move(estimator)) {}
+  explicit WatermarkGeneratorOperator(BoundedOutOfOrderness estimator) : estimator_(estimator) {}
 
-  Status Process(int input, std::unique_ptr<Batch> erased) override {
-    auto batch = As<T>(std::move(erased));
-    for (size_t i = 0; i < batch->size(); ++i) {
-      batch->timestamps[i] = fn_(std::as_const(batch->values[i]));
-      estimator_.Observe(batch->timestamps[i]);
-    }
+  Status Process(int input, std::unique_ptr<Batch> batch) override {
+    for (const model::EventTime t : batch->timestamps) estimator_.Observe(t);
     observed_ = true;
     return output(0).Emit(std::move(batch));
   }
@@ -51,7 +44,6 @@ class WatermarkGeneratorOperator final : public Operator {
   }
 
  private:
-  Fn fn_;
   BoundedOutOfOrderness estimator_;
   bool observed_ = false;
 };
