@@ -54,6 +54,9 @@ Status StorageWriteSink::Open(engine::SinkJournal* journal, std::string_view sta
   HB_ASSIGN_OR_RETURN(table_, io::TableName::Parse(options_.write.table));
   HB_ASSIGN_OR_RETURN(state_, SinkState::Decode(state));
   earlier_horizon_ = state_.horizon;
+  for (const auto& [number, shard] : state_.shards) {
+    if (!shard.stream.empty()) doubtful_.insert(number);
+  }
   endpoint_ =
       ResolveEndpoint(options_.write.grpc_endpoint, "BIGQUERY_STORAGE_GRPC_ENDPOINT", kGoogle);
   HB_ASSIGN_OR_RETURN(std::shared_ptr<grpc::Channel> channel, OpenChannel(endpoint_));
@@ -164,6 +167,7 @@ Status StorageWriteSink::Begin(const engine::Delivery& delivery,
   if (next.stream.empty()) {
     // A crash before it is saved leaves an empty stream behind, which expires by itself.
     HB_ASSIGN_OR_RETURN(next.stream, CreateStream());
+    doubtful_.erase(delivery.shard);
     next.offset = 0;
     decided = true;
   }
@@ -210,6 +214,13 @@ Status StorageWriteSink::WriteAll(Attempt* attempt) {
       continue;
     }
     std::unique_ptr<AppendStream>& connection = connections_[attempt->delivery.shard];
+    if (!attempt->shard->refused.empty() && doubtful_.contains(attempt->delivery.shard)) {
+      // Without the refused rows the others move up, and a request from before could now fit behind
+      // them. A finalized stream takes none.
+      connection.reset();
+      HB_RETURN_IF_ERROR(Settle(absl::OkStatus(), attempt));
+      continue;
+    }
     bool first = false;
     if (connection == nullptr) {
       connection =
@@ -217,8 +228,9 @@ Status StorageWriteSink::WriteAll(Attempt* attempt) {
       attempt->sent = attempt->next;
       first = true;
     }
-    while (attempt->sent < attempt->requests.size() &&
-           attempt->sent - attempt->next < kRequestsUnderWay) {
+    // Without offsets, a request behind a refused one is written.
+    const size_t under_way = exactly_once() ? kRequestsUnderWay : 1;
+    while (attempt->sent < attempt->requests.size() && attempt->sent - attempt->next < under_way) {
       const Request& request = attempt->requests[attempt->sent];
       if (attempt->shard->Kept(request.begin, request.end) == 0) break;
       AppendStream::Request message;
@@ -230,13 +242,30 @@ Status StorageWriteSink::WriteAll(Attempt* attempt) {
     response.Clear();
     const grpc::Status call = connection->Receive(&response);
     const AppendVerdict verdict = call.ok() ? JudgeResponse(response) : JudgeCall(call);
-    // Whatever else is under way was refused with this one, or will be found in its place.
-    if (!call.ok() || (verdict.kind != Kind::kWritten && verdict.kind != Kind::kAlreadyExists)) {
+    if (call.ok() && verdict.kind == Kind::kRowsRefused) {
+      TakeAnswersBehind(attempt);
+    } else if (!call.ok() ||
+               (verdict.kind != Kind::kWritten && verdict.kind != Kind::kAlreadyExists)) {
       connection.reset();
+      doubtful_.insert(attempt->delivery.shard);
     }
     HB_RETURN_IF_ERROR(Act(verdict, response, attempt));
   }
+  // The stream has passed all places that a request from before was meant for.
+  if (attempt->delivery.epoch > earlier_horizon_) doubtful_.erase(attempt->delivery.shard);
   return absl::OkStatus();
+}
+
+void StorageWriteSink::TakeAnswersBehind(Attempt* attempt) {
+  std::unique_ptr<AppendStream>& connection = connections_[attempt->delivery.shard];
+  for (size_t left = attempt->sent - attempt->next - 1; left > 0; --left) {
+    AppendStream::Response refused_too;
+    if (connection->Receive(&refused_too).ok()) continue;
+    connection.reset();
+    doubtful_.insert(attempt->delivery.shard);
+    return;
+  }
+  attempt->sent = attempt->next;
 }
 
 void StorageWriteSink::FillRequest(const Attempt& attempt, const Request& request, bool first,
@@ -362,6 +391,7 @@ Status StorageWriteSink::Settle(const Status& why, Attempt* attempt) {
       landed == 0 ? shard->settled : std::max(shard->settled, attempt->requests[landed - 1].end);
   shard->stream = std::move(stream);
   shard->offset = 0;
+  doubtful_.erase(attempt->delivery.shard);
   attempt->next = landed;
   attempt->again = false;  // nothing was sent to the new stream
   return Save();

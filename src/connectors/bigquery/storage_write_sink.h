@@ -10,6 +10,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,8 @@ class StorageWriteSink final : public engine::SinkWriter {
   // Takes the leading requests off that an earlier stream got.
   Status TakeWhatIsAhead(const std::vector<Request>& requests, ShardState* shard) const;
   Status WriteAll(Attempt* attempt);
+  // Waits for the answers to what is under way behind a refused request.
+  void TakeAnswersBehind(Attempt* attempt);
   // Acts on one answer.
   Status Act(const AppendVerdict& verdict, const AppendStream::Response& response,
              Attempt* attempt);
@@ -88,6 +91,9 @@ class StorageWriteSink final : public engine::SinkWriter {
   engine::SinkJournal* journal_ = nullptr;
   std::unique_ptr<google::cloud::bigquery::storage::v1::BigQueryWrite::Stub> stub_;
   SinkState state_;
+  // Shards whose stream may yet get requests that nobody waits for any more: of an earlier process,
+  // or of a call that broke. They do no harm while they would be sent again unchanged.
+  std::set<uint32_t> doubtful_;
   // An earlier process may have sent rows of epochs up to this one.
   engine::EpochId earlier_horizon_ = 0;
   std::map<uint32_t, std::unique_ptr<AppendStream>> connections_;  // by shard
