@@ -10,7 +10,6 @@
 #ifndef HORNBEAM_IO_BIGQUERY_IO_H_
 #define HORNBEAM_IO_BIGQUERY_IO_H_
 
-#include <atomic>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -61,22 +60,22 @@ class BigQueryWrite {
   // error.
   Status CheckRow(Status status, const std::string& row) const;
   FailedRow Failed(const Status& why) const;
-  // Rows of different shards do not wait for each other: each worker's encoder gets its own.
-  uint32_t NextShard(int workers) const;
 
  private:
   BigQueryWriteOptions options_;
   Status status_;
   std::string table_;
   std::shared_ptr<const RowLayout> layout_;
-  std::shared_ptr<std::atomic<uint32_t>> shards_;
 };
 
 template <typename T, typename Fn>
 class BigQueryEncoder final : public engine::RowEncoder<T> {
  public:
-  BigQueryEncoder(std::shared_ptr<const BigQueryWrite> write, Fn fn, uint32_t shard)
-      : write_(std::move(write)), fn_(std::move(fn)), shard_(shard) {}
+  BigQueryEncoder(std::shared_ptr<const BigQueryWrite> write, Fn fn)
+      : write_(std::move(write)), fn_(std::move(fn)) {}
+
+  // A shard for each worker: what one stream has is in that worker's order.
+  void Open(int worker) override { shard_ = static_cast<uint32_t>(worker); }
 
   StatusOr<uint32_t> Encode(const T& element, EventTime timestamp, const Window& window,
                             const PaneInfo& pane, std::string* row) override {
@@ -97,7 +96,7 @@ class BigQueryEncoder final : public engine::RowEncoder<T> {
  private:
   const std::shared_ptr<const BigQueryWrite> write_;
   Fn fn_;
-  const uint32_t shard_;
+  uint32_t shard_ = 0;
 };
 
 }  // namespace internal
@@ -116,9 +115,8 @@ class BigQueryWriteTransform : public PTransform {
     Write<T, FailedRow, FailedRow> write;
     write.urn = "hornbeam:transform:bigquery_storage_write:v1";
     write.new_writer = [write = write_](engine::JobContext* job) { return write->NewWriter(*job); };
-    write.new_encoder = [write = write_, fn = fn_, workers = pipeline.options().workers] {
-      return std::make_unique<internal::BigQueryEncoder<T, Fn>>(write, fn,
-                                                                write->NextShard(workers));
+    write.new_encoder = [write = write_, fn = fn_] {
+      return std::make_unique<internal::BigQueryEncoder<T, Fn>>(write, fn);
     };
     write.refuse = [write = write_](const T&, const Status& why) { return write->Failed(why); };
     const WriteResult<FailedRow, FailedRow> written = write.Expand(input, name);

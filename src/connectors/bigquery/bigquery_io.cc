@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "connectors/bigquery/row_descriptor.h"
@@ -18,7 +17,7 @@ constexpr char kRowPayload[] = "hornbeam.row";
 }  // namespace
 
 BigQueryWrite::BigQueryWrite(BigQueryWriteOptions options)
-    : options_(std::move(options)), shards_(std::make_shared<std::atomic<uint32_t>>(0)) {
+    : options_(std::move(options)) {
   status_ = connectors::CheckWriteOptions(options_);
   table_ = options_.table;
   if (!status_.ok()) return;
@@ -61,11 +60,6 @@ FailedRow BigQueryWrite::Failed(const Status& why) const {
   failed.error = std::string(why.message());
   if (const auto row = why.GetPayload(kRowPayload)) failed.row = std::string(*row);
   return failed;
-}
-
-uint32_t BigQueryWrite::NextShard(int workers) const {
-  if (workers <= 0) workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return shards_->fetch_add(1, std::memory_order_relaxed) % static_cast<uint32_t>(workers);
 }
 
 }  // namespace hornbeam::io::internal

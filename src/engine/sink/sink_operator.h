@@ -21,6 +21,8 @@ template <typename T>
 class RowEncoder {
  public:
   virtual ~RowEncoder() = default;
+  // Before the first row: which of the job's workers it serves. Rows of one shard stay in order among those of one worker.
+  virtual void Open(int worker) {}
   // Puts the row into *row (empty at the call) and says which shard it goes to. An error (or an exception) makes the element
   // a failed one: it goes to the sink's second output with the message.
   virtual StatusOr<uint32_t> Encode(const T& element, model::EventTime timestamp, const model::Window& window,
@@ -35,6 +37,12 @@ class SinkOperator final : public Operator {
 
   SinkOperator(SinkDelivery* delivery, std::unique_ptr<RowEncoder<T>> encoder, Refuse refuse)
       : delivery_(delivery), encoder_(std::move(encoder)), refuse_(std::move(refuse)) {}
+
+  Status Open(const OperatorContext& context, int outputs) override {
+    HB_RETURN_IF_ERROR(Operator::Open(context, outputs));
+    encoder_->Open(context.worker);
+    return absl::OkStatus();
+  }
 
   Status Process(int input, std::unique_ptr<Batch> erased) override {
     auto batch = As<T>(std::move(erased));
