@@ -40,6 +40,7 @@ class AnswerReader final : public Reader {
 
   StatusOr<Polled> Poll(size_t max_elements) override {
     Polled polled;
+    polled.watermark = model::EventTime::EndOfGlobalWindow();  // as old as any answer is
     const bool done = delivery_->done();  // before taking: nothing is given after it
     std::vector<SinkDelivery::Answered> answers;
     delivery_->TakeAnswers(max_elements, &answers);
