@@ -48,7 +48,9 @@ StatusOr<std::unique_ptr<Job>> Job::Create(model::Pipeline pipeline, JobOptions 
     log_options.job_id = used.name;
     log_options.rewrite_above_bytes = used.log_rewrite_above_bytes;
     log_options.segment_bytes = used.log_segment_bytes;
-    HB_ASSIGN_OR_RETURN(job->log_, JobLog::Open(used.fs, used.state_dir, std::move(log_options)));
+    StatusOr<std::unique_ptr<JobLog>> log = JobLog::Open(used.fs, used.state_dir, std::move(log_options));
+    if (!log.ok()) return Annotate(log.status(), absl::StrCat("opening the job's log in '", used.state_dir, "'"));
+    job->log_ = *std::move(log);
   }
   return job;
 }
@@ -259,7 +261,7 @@ Status Job::Start() {
     HB_RETURN_IF_ERROR(delivery->Start(
         [this, op](std::string_view note, bool sync) -> Status {
           if (committer_ == nullptr) return absl::OkStatus();
-          return committer_->AppendNote(op, 0, true, note, sync);
+          return Annotate(committer_->AppendNote(op, 0, true, note, sync), "the job's log");
         },
         [this](Status status) { Fail(std::move(status)); }));
   }
@@ -385,7 +387,7 @@ Status Job::StopAll() {
     MutexLock lock(&mutex_);
     failure = failure_;
   }
-  if (failure.ok() && log_ != nullptr && !closed_) failure = log_->Close();
+  if (failure.ok() && log_ != nullptr && !closed_) failure = Annotate(log_->Close(), "closing the job's log");
   closed_ = true;
   return failure;
 }

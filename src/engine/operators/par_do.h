@@ -115,8 +115,7 @@ class ParDoOperator final : public Operator {
 
   Status Process(int input, std::unique_ptr<Batch> erased) override {
     auto batch = As<In>(std::move(erased));
-    element_.batch_ = batch.get();
-    EachReceiver([&](auto& receiver) { receiver.in_ = batch.get(); });
+    TakeUp(*batch);
     for (size_t i = 0; i < batch->size(); ++i) {
       if (std::optional<std::string> error = Try(*batch, i)) HB_RETURN_IF_ERROR(OnFailure(*batch, i, std::move(*error)));
     }
@@ -193,6 +192,14 @@ class ParDoOperator final : public Operator {
   template <typename F>
   void EachReceiver(F f) {
     std::apply([&](auto&... receiver) { (f(receiver), ...); }, receivers_);
+  }
+
+  void TakeUp(const Batch& batch) {
+    element_.batch_ = &batch;
+    EachReceiver([&](auto& receiver) {
+      receiver.in_ = &batch;
+      receiver.out_ = nullptr;  // a retry that failed has left one, which has its windows
+    });
   }
 
   // Calls the DoFn up to the number of attempts; the error of the last one.
@@ -292,35 +299,34 @@ class ParDoOperator final : public Operator {
     if constexpr (kCanPark) {
       auto one = std::make_unique<TypedBatch<In>>();
       one->Append(batch.values[i], batch.timestamps[i], batch.windows[i], batch.panes[i]);
-      AddParked(std::move(one), attempts, std::move(error));
+      AddParked(std::move(one), attempts, std::move(error), context().job->Now() + Backoff(attempts));
       parked_changed_ = true;
     }
   }
 
-  void AddParked(std::unique_ptr<TypedBatch<In>> one, int64_t attempts, std::string error) {
+  void AddParked(std::unique_ptr<TypedBatch<In>> one, int64_t attempts, std::string error,
+                 model::ProcessingTime retry_at) {
     const uint64_t id = next_parked_++;
     Hold hold = holds_.HoldAt(one->timestamps[0]);
     parked_.insert({id, Parked{std::move(one), attempts, std::move(error), std::move(hold)}});
-    Schedule(id, attempts);
+    retries_.insert({retry_at, id});
   }
 
   // A second after the first failure, then twice as long each time, up to five minutes.
-  void Schedule(uint64_t id, int64_t attempts) {
-    const int64_t doublings = std::min<int64_t>(attempts / std::max(1, context().job->options().attempts), 9);
-    const model::Duration backoff = std::min(model::Seconds(1 << doublings), model::Minutes(5));
-    retries_.insert({context().job->Now() + backoff, id});
+  model::Duration Backoff(int64_t attempts) const {
+    const int64_t doublings = std::clamp<int64_t>(attempts / std::max(1, context().job->options().attempts) - 1, 0, 9);
+    return std::min(model::Seconds(1 << doublings), model::Minutes(5));
   }
 
   Status RetryParked(uint64_t id) {
     if constexpr (kCanPark) {
       Parked& parked = parked_.at(id);
       TypedBatch<In> one = *parked.batch;
-      element_.batch_ = &one;
-      EachReceiver([&](auto& receiver) { receiver.in_ = &one; });
+      TakeUp(one);
       if (std::optional<std::string> error = Try(one, 0)) {
         parked.attempts += context().job->options().attempts;
         parked.error = std::move(*error);
-        Schedule(id, parked.attempts);
+        retries_.insert({context().job->Now() + Backoff(parked.attempts), id});
       } else {
         HB_RETURN_IF_ERROR(EmitAll());
         parked_.erase(id);
@@ -350,7 +356,7 @@ class ParDoOperator final : public Operator {
     const int64_t attempts = static_cast<int64_t>(in.Varint());
     std::string error(in.Bytes());
     one->Append(std::move(element), timestamp, window, pane);
-    AddParked(std::move(one), attempts, std::move(error));
+    AddParked(std::move(one), attempts, std::move(error), context().job->Now());  // at once: what failed may have been mended
     return absl::OkStatus();
   }
 
