@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/file_system.h"
 #include "services/bigquery/api/rest_api.h"
 #include "services/bigquery/api/write_service.h"
 #include "services/bigquery/core/catalog.h"
@@ -42,12 +43,11 @@ BigQueryService::BigQueryService(std::unique_ptr<Parts> parts) : parts_(std::mov
 BigQueryService::~BigQueryService() { Shutdown(); }
 
 StatusOr<std::unique_ptr<BigQueryService>> BigQueryService::Open(BigQueryOptions options) {
-  std::error_code error;
-  std::filesystem::create_directories(options.data_dir, error);
-  if (error) {
-    return ErrnoStatus(error.value(),
-                       absl::StrCat("the BigQuery data directory '", options.data_dir,
-                                    "' cannot be made; choose another one or change its rights"));
+  if (const Status made = FileSystem::Posix()->CreateDirectories(options.data_dir); !made.ok()) {
+    return Status(made.code(),
+                  absl::StrCat("the BigQuery data directory '", options.data_dir,
+                               "' cannot be made; choose another one or change its rights (",
+                               made.message(), ")"));
   }
   const std::string path = (std::filesystem::path(options.data_dir) / "bigquery.duckdb").string();
   HB_ASSIGN_OR_RETURN(auto database, Database::Open(path));

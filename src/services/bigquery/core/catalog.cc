@@ -145,10 +145,10 @@ Status Catalog::WriteTransaction(const std::function<Status(Connection&)>& body,
   // After a failed commit there may be nothing left to roll back; that is as it should be.
   if (!status.ok()) {
     writer_->Run("ROLLBACK").IgnoreError();
-  } else if (committed) {
-    committed();
+    return status;
   }
-  return status;
+  if (committed) committed();
+  return database_->SyncNames();
 }
 
 Status Catalog::Store(Connection& connection, const Dataset& dataset) const {

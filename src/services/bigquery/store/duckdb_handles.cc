@@ -142,7 +142,10 @@ StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
   duckdb_free(message);
   duckdb_destroy_config(&config);
   HB_RETURN_IF_ERROR(status);
-  std::unique_ptr<Database> database(new Database(raw));
+  const bool in_memory = path == ":memory:";
+  std::unique_ptr<Database> database(
+      new Database(raw, DurableNames(in_memory ? std::vector<std::string>()
+                                               : std::vector<std::string>{path, path + ".wal"})));
   HB_ASSIGN_OR_RETURN(auto connection, database->Connect());
   HB_RETURN_IF_ERROR(
       connection->Run("SET GLOBAL TimeZone = 'UTC'; SET GLOBAL lock_configuration = true"));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "services/bigquery/store/durable_names.h"
 
 namespace hornbeam::services::bigquery {
 
@@ -104,9 +105,15 @@ class Database {
 
   StatusOr<std::unique_ptr<Connection>> Connect();
 
+  // After a commit, which has synced what it wrote, and by one thread at a time: makes the names of
+  // the files durable that hold it. After an error the commit may not be confirmed.
+  Status SyncNames() { return names_.Sync(); }
+
  private:
-  explicit Database(duckdb_database database) : database_(database) {}
+  Database(duckdb_database database, DurableNames names)
+      : database_(database), names_(std::move(names)) {}
   duckdb_database database_;
+  DurableNames names_;
 };
 
 // `message` is DuckDB's. A full disk or memory is RESOURCE_EXHAUSTED; an interrupt CANCELLED; what
