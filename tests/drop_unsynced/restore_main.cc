@@ -1,13 +1,12 @@
 // Makes a folder what a power cut would have left of it, after a process that ran with
 // drop_unsynced.so was killed:
 //
-//   drop_unsynced_restore --root DIR --journal DIR [--names strict] [--seed N]
+//   drop_unsynced_restore --root DIR --journal DIR [--seed N]
 //
-// What was not synced is undone, newest first. A new file's name counts as synced with its folder
-// or, as on ext4, XFS and Btrfs, with the file itself; `--names strict` asks for the folder. With a
-// seed, not all of it is undone: of each file a random part of the unsynced writes, from the oldest
-// on, reached the disk, and the last of them in part. Empties the journal and prints what it did.
-#include <dirent.h>
+// What was not synced is undone, newest first. A name, new, changed or gone, is synced with its
+// folder alone, as POSIX has it; most file systems are kinder. With a seed, not all of it is
+// undone: of each file a random part of the unsynced writes, from the oldest on, reached the disk,
+// and the last of them in part. Empties the journal and prints what it did.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -69,12 +68,8 @@ std::vector<Change> ReadJournal(const fs::path& path) {
 
 class Restorer {
  public:
-  Restorer(const fs::path& root, const fs::path& journal, bool strict_names, unsigned seed)
-      : journal_(journal),
-        strict_names_(strict_names),
-        seed_(seed),
-        random_(seed),
-        changes_(ReadJournal(journal / "records")) {
+  Restorer(const fs::path& root, const fs::path& journal, unsigned seed)
+      : journal_(journal), seed_(seed), random_(seed), changes_(ReadJournal(journal / "records")) {
     for (const fs::path& top : {root, journal}) {
       Index(top);
       for (const auto& entry : fs::recursive_directory_iterator(top)) Index(entry.path());
@@ -105,9 +100,7 @@ class Restorer {
     return it != synced_.end() && number < it->second;
   }
   bool Durable(const Record& r) const {
-    if (r.kind == kContent) return SyncedBy(r.ino, r.number);
-    return SyncedBy(r.dir, r.number) ||
-           (r.kind == kCreate && !strict_names_ && SyncedBy(r.ino, r.number));
+    return SyncedBy(r.kind == kContent ? r.ino : r.dir, r.number);
   }
 
   // Which records of each file's unsynced tail reached the disk after all.
@@ -211,7 +204,6 @@ class Restorer {
   }
 
   const fs::path journal_;
-  const bool strict_names_;
   const unsigned seed_;
   std::mt19937 random_;
   std::vector<Change> changes_;
@@ -226,10 +218,10 @@ int main(int argc, char** argv) {
   std::map<std::string, std::string> flags;
   for (int i = 1; i + 1 < argc; i += 2) flags[argv[i]] = argv[i + 1];
   if (flags["--root"].empty() || flags["--journal"].empty() || argc % 2 == 0) {
-    Die("usage: drop_unsynced_restore --root DIR --journal DIR [--names strict] [--seed N]");
+    Die("usage: drop_unsynced_restore --root DIR --journal DIR [--seed N]");
   }
   try {
-    const Done done = Restorer(flags["--root"], flags["--journal"], flags["--names"] == "strict",
+    const Done done = Restorer(flags["--root"], flags["--journal"],
                                static_cast<unsigned>(std::atoi(flags["--seed"].c_str())))
                           .Run();
     std::printf("undone: %d writes (%llu bytes), %d names\n", done.writes,

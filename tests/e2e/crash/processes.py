@@ -97,10 +97,9 @@ class Process:
 class PowerCut:
     """Lets processes run under drop_unsynced, and drops what they had not synced."""
 
-    def __init__(self, library, restore, names, seed):
+    def __init__(self, library, restore, seed):
         self._library = library
         self._restore = restore
-        self._names = names
         self._random = random.Random(seed)
 
     @staticmethod
@@ -116,8 +115,7 @@ class PowerCut:
         # Every second time all of it goes; otherwise a prefix of each file's unsynced writes reached the disk.
         seed = 0 if self._random.random() < 0.5 else self._random.randrange(1, 1 << 30)
         argv = [self._restore, "--root", data, "--journal", self._journal(data), "--seed", str(seed)]
-        done = subprocess.run(argv + (["--names", "strict"] if self._names == "strict" else []), check=True,
-                              capture_output=True, text=True)
+        done = subprocess.run(argv, check=True, capture_output=True, text=True)
         return done.stdout.strip()
 
 
@@ -179,8 +177,11 @@ class Up(Process):
 
 
 class CrashJob(Process):
-    def __init__(self, program, folder, power, pubsub, bigquery, mode):
+    """Each start has as many workers as next_workers() says; 0 for one per core."""
+
+    def __init__(self, program, folder, power, pubsub, bigquery, mode, next_workers):
         super().__init__("job", folder, power)
+        self._next_workers = next_workers
         self._program = program
         self._pubsub = pubsub
         self._bigquery = bigquery
@@ -190,7 +191,8 @@ class CrashJob(Process):
         return [self._program, "--state-dir", self.data, "--subscription",
                 "projects/{}/subscriptions/events".format(PROJECT), "--dataset", PROJECT + ".crash", "--pubsub",
                 self._pubsub.pubsub, "--bigquery", self._bigquery.bigquery, "--bigquery-grpc",
-                self._bigquery.bigquery_grpc, "--mode", self._mode, "--ready-file", self.ready_file]
+                self._bigquery.bigquery_grpc, "--mode", self._mode, "--workers",
+                str(self._next_workers()), "--ready-file", self.ready_file]
 
 
 class Publisher:

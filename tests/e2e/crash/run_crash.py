@@ -1,7 +1,7 @@
 """Publishes messages with known content while processes are killed, and compares what comes of them.
 
   run_crash.py --programs BUILD_DIR --scenario undisturbed|job|pubsub|bigquery|everything
-               [--mode exactly_once|at_least_once] [--power-cut] [--messages N] [--kills K]
+               [--mode exactly_once|at_least_once] [--power-cut] [--vary-workers] [--messages N] [--kills K]
                [--seconds T] [--seed S] [--keep]
 
 The job, the Pub/Sub and the BigQuery service are processes of their own; in the scenarios "undisturbed" and
@@ -48,27 +48,30 @@ class CrashRun:
     def _program(self, path):
         return os.path.join(self._flags.programs, path)
 
-    def _power(self, names, number):
+    def _power(self, number):
         if not self._flags.power_cut:
             return None
         return PowerCut(self._program("tests/drop_unsynced/drop_unsynced.so"),
-                        self._program("tests/drop_unsynced/drop_unsynced_restore"), names,
+                        self._program("tests/drop_unsynced/drop_unsynced_restore"),
                         "{} {}".format(self._flags.seed, number))
+
+    def _next_workers(self):
+        return self._random.randint(1, 4) if self._flags.vary_workers else 0
 
     def _make_processes(self):
         scenario = self._flags.scenario
         if scenario in ("undisturbed", "everything"):
-            up = Up(self._program("hornbeam"), self._folder, self._power("with-file", 1))
+            up = Up(self._program("hornbeam"), self._folder, self._power(1))
             self._pubsub = self._bigquery = up
             self._services = [up]
         else:
             self._pubsub = PubSubServer(self._program("src/services/pubsub/pubsub_server"), self._folder,
-                                        self._power("strict", 1))
+                                        self._power(1))
             self._bigquery = BigQueryServer(self._program("bigquery_server"), self._folder,
-                                            self._power("with-file", 2))
+                                            self._power(2))
             self._services = [self._pubsub, self._bigquery]
-        self._job = CrashJob(self._program("tests/e2e/crash/crash_job"), self._folder, self._power("strict", 3),
-                             self._pubsub, self._bigquery, self._flags.mode)
+        self._job = CrashJob(self._program("tests/e2e/crash/crash_job"), self._folder, self._power(3),
+                             self._pubsub, self._bigquery, self._flags.mode, self._next_workers)
         self._victims = {"undisturbed": [], "job": [self._job], "pubsub": [self._pubsub],
                          "bigquery": [self._bigquery], "everything": [*self._services, self._job]}[scenario]
 
@@ -190,6 +193,7 @@ def parse_flags():
     parser.add_argument("--scenario", choices=SCENARIOS, required=True)
     parser.add_argument("--mode", choices=("exactly_once", "at_least_once"), default="exactly_once")
     parser.add_argument("--power-cut", action="store_true")
+    parser.add_argument("--vary-workers", action="store_true", help="each start of the job has one to four workers")
     parser.add_argument("--messages", type=int, default=200_000)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--seed", type=int, default=None)
