@@ -71,7 +71,7 @@ class DropUnsyncedTest(unittest.TestCase):
         self.assertEqual(self.files(), {"log": b"one"})
 
     def test_fdatasync_covers_all_before_it(self):
-        self.run_killed("fd = put('log', b'one'); os.write(fd, b'two'); os.fdatasync(fd); os.write(fd, b'x')")
+        self.run_killed("fd = put('log', b'one'); sync_dir('.'); os.write(fd, b'two'); os.fdatasync(fd); os.write(fd, b'x')")
         self.restore()
         self.assertEqual(self.files(), {"log": b"onetwo"})
 
@@ -153,7 +153,7 @@ class DropUnsyncedTest(unittest.TestCase):
 
     def test_what_is_written_while_a_sync_runs_is_not_covered_by_it(self):
         self.run_killed("import threading, time\n"
-                        "fd = put('log', b'one')\n"
+                        "fd = put('log', b'one'); sync_dir('.')\n"
                         "syncing = threading.Thread(target=os.fsync, args=(fd,)); syncing.start()\n"
                         "time.sleep(0.3); os.write(fd, b'two'); syncing.join()", DROP_UNSYNCED_SYNC_MS="1000")
         self.restore()
