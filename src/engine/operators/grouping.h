@@ -101,11 +101,12 @@ class GroupingOperator final : public Operator {
     watermark_ = std::max(watermark_, input);
     now_ = context().job->Now();
     while (!due_.empty() && watermark_ > due_.begin()->first) {
-      const model::Window window = due_.begin()->second;
+      const auto [at, window] = *due_.begin();
       due_.erase(due_.begin());
       WindowEntry* const entry = windows_.Find(window);
       if (entry == nullptr) continue;
-      HB_RETURN_IF_ERROR(strategy_.IsExpired(window, watermark_) ? Expire(*entry) : ReachEnd(*entry));
+      // A watermark that jumps over both comes to the end first: panes do not depend on the steps that it takes.
+      HB_RETURN_IF_ERROR(at < strategy_.ExpiresAt(window) ? ReachEnd(*entry) : Expire(*entry));
     }
     HB_RETURN_IF_ERROR(FlushPanes());
     output_watermark_ = std::max(output_watermark_, HeldWatermark());
