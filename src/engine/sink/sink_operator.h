@@ -47,17 +47,22 @@ class SinkOperator final : public Operator {
   Status Process(int input, std::unique_ptr<Batch> erased) override {
     auto batch = As<T>(std::move(erased));
     auto refused = std::make_unique<TypedBatch<F>>();
+    size_t bytes = 0;
     for (size_t i = 0; i < batch->size(); ++i) {
       row_.clear();
       const StatusOr<uint32_t> shard = Encode(*batch, i);
       if (shard.ok()) {
         PutBytes(&staged_[*shard], row_);
+        bytes += row_.size();
         continue;
       }
       OperatorCounters::Add(counters().failed, 1);
       refused->Append(refuse_(batch->values[i], shard.status()), batch->timestamps[i], batch->windows[i],
                       batch->panes[i]);
     }
+    // Counted from here on, so that sources wait for a slow seal as they do for a slow destination.
+    context().job->AddUndelivered(bytes);
+    staged_bytes_ += bytes;
     if (context().job->options().mode == ProcessingMode::kAtLeastOnce) StageAll(epoch_ + 1, nullptr);
     return output(0).Emit(std::move(refused));
   }
@@ -95,6 +100,8 @@ class SinkOperator final : public Operator {
       delivery_->Stage(epoch, shard, context().worker, std::move(rows));
       rows.clear();
     }
+    context().job->TakeUndelivered(staged_bytes_);  // the delivery counts them now
+    staged_bytes_ = 0;
   }
 
   SinkDelivery* const delivery_;
@@ -102,6 +109,7 @@ class SinkOperator final : public Operator {
   const Refuse refuse_;
   std::map<uint32_t, std::string> staged_;
   std::string row_;
+  size_t staged_bytes_ = 0;
   EpochId epoch_ = 0;
   bool input_ended_ = false;
   bool end_told_ = false;
