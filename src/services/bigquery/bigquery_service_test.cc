@@ -450,6 +450,70 @@ TEST_F(BigQueryServiceTest, AConnectionLearnsOfANewColumn) {
               testing::ElementsAre("1|null", "2|null"));
 }
 
+TEST_F(BigQueryServiceTest, BodiesNestedWithoutEndAreRefused) {
+  MakeTable();
+  std::string deep(200'000, '[');
+  deep.append(200'000, ']');
+  httplib::Client client("127.0.0.1", http_->port());
+  const auto post = [&](const std::string& path, const std::string& body) {
+    return client.Post("/bigquery/v2/projects/p" + path, body, "application/json");
+  };
+  for (const auto& [path, body] : std::vector<std::pair<std::string, std::string>>{
+           {"/datasets", R"({"datasetReference":{"datasetId":"e"},"labels":)" + deep + "}"},
+           {"/queries", R"({"query":"SELECT 1","queryParameters":)" + deep + "}"},
+           {"/jobs", R"({"configuration":{"query":{"query":"SELECT 1"},"labels":)" + deep + "}}"},
+           {"/datasets/d/tables/t/insertAll", R"({"rows":[{"json":)" + deep + "}]}"}}) {
+    const auto answer = post(path, body);
+    ASSERT_TRUE(answer) << path;
+    EXPECT_EQ(answer->status, 400) << path;
+    EXPECT_THAT(answer->body, HasSubstr("parseError")) << path;
+  }
+  // Brackets within strings nest nothing.
+  const auto text = post("/queries", R"({"query":"SELECT ')" + std::string(1000, '[') + "\\\"'\"}");
+  ASSERT_TRUE(text);
+  EXPECT_EQ(text->status, 200) << text->body;
+}
+
+TEST_F(BigQueryServiceTest, PagesAsLargeAsNumbersGo) {
+  for (const char* id : {"a", "b", "c"})
+    Call("POST", "/projects/p/datasets", {{"datasetReference", {{"datasetId", id}}}});
+  const std::string most = "maxResults=9223372036854775807&pageToken=";
+  json page = Call("GET", "/projects/p/datasets?" + most + "1");
+  EXPECT_EQ(page["datasets"].size(), 2u);
+  EXPECT_FALSE(page.contains("nextPageToken"));
+  page = Call("GET", "/projects/p/datasets?" + most + "9223372036854775807");
+  EXPECT_EQ(page["datasets"].size(), 0u);
+  EXPECT_FALSE(page.contains("nextPageToken"));
+  Call("GET", "/projects/p/datasets?maxResults=-1");
+  EXPECT_EQ(code_, 400);
+}
+
+TEST_F(BigQueryServiceTest, AQueryWithTheCharacterZeroIsRefused) {
+  EXPECT_THAT(Query("SELECT 1 AS x, 'a\\x00b' AS y")[0],
+              HasSubstr("invalidQuery: The query holds"));
+  EXPECT_THAT(Query("SELECT 'a\\\\x00b'"), testing::ElementsAre("a\\x00b"));
+}
+
+TEST_F(BigQueryServiceTest, ASchemaThatRepeatsAColumnIsRefused) {
+  MakeTable();
+  // Messages of themselves, with many fields of one name: to plan each would take for ever.
+  json fields = json::array({{{"name", "r"}, {"type", "STRING"}}});
+  for (int level = 1; level < 15; ++level)
+    fields = json::array({{{"name", "r"}, {"type", "RECORD"}, {"fields", fields}}});
+  Call("POST", "/projects/p/datasets/d/tables",
+       {{"tableReference", {{"tableId", "deep"}}}, {"schema", {{"fields", fields}}}});
+  ASSERT_EQ(code_, 200);
+  storage::AppendRowsRequest request;
+  request.set_write_stream("projects/p/datasets/d/tables/deep/_default");
+  auto* message = request.mutable_proto_rows()->mutable_writer_schema()->mutable_proto_descriptor();
+  message->set_name("Row");
+  for (int i = 1; i <= 30; ++i)
+    AddField(message, "r", i, FieldDescriptorProto::TYPE_MESSAGE)->set_type_name("Row");
+  const auto answers = AppendAll({request});
+  ASSERT_EQ(answers.size(), 1u);
+  EXPECT_EQ(answers[0].error().code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(BigQueryServiceTest, ASecondProcessAndADamagedFileAreNamed) {
   const pid_t child = fork();
   if (child == 0) {

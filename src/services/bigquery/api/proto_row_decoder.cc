@@ -205,6 +205,12 @@ class ProtoRowDecoder::Builder {
         return Invalid(absl::StrCat(
             "Input schema has more fields than BigQuery schema, extra fields: '", full, "'"));
       }
+      // Each field of a column would have its own plan of all that is nested in it, so a message
+      // that repeats its fields at every level would cost the power of the levels.
+      if (covered[static_cast<size_t>(at - columns.begin())]) {
+        return Invalid(
+            absl::StrCat("The field ", full, " is in the writer schema more than once."));
+      }
       if (field.number() <= 0)
         return Invalid(absl::StrCat("Field ", full, " has no valid number."));
       FieldPlan made;

@@ -16,6 +16,30 @@ using nlohmann::json;
 namespace {
 
 constexpr size_t kMaxPageBytes = 10 << 20;
+constexpr int64_t kMaxQueryNumber = int64_t{1} << 60;
+// Of brackets within brackets. A schema of BigQuery's has 15 levels at most; what copies and prints
+// JSON recurses, so depth without a bound would be stack without a bound.
+constexpr size_t kMaxJsonDepth = 256;
+
+// Looks at brackets only: whether the rest is JSON is the parser's to say.
+bool IsTooDeep(std::string_view text) {
+  size_t depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return true;
+    } else if ((c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return false;
+}
 
 std::string Text(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -25,6 +49,12 @@ std::string Text(const json& value) {
 
 StatusOr<json> ParseBody(const HttpRequest& request) {
   if (request.body.empty()) return json::object();
+  if (IsTooDeep(request.body)) {
+    return WithReason(
+        Invalid(absl::StrCat("Parse error: the body of the request is nested more than ",
+                             kMaxJsonDepth, " levels deep.")),
+        "parseError");
+  }
   json body = json::parse(request.body, nullptr, /*allow_exceptions=*/false);
   if (!body.is_object()) {
     return WithReason(Invalid("Parse error: the body of the request is not a JSON object."),
@@ -77,7 +107,8 @@ StatusOr<int64_t> QueryNumber(const HttpRequest& request, std::string_view name,
     return Invalid(absl::StrCat("Invalid value for ", absl::string_view(name.data(), name.size()),
                                 ": ", *text));
   }
-  return value;
+  // What comes after this many is out of the reach of any page, and sums with it do not overflow.
+  return std::min(value, kMaxQueryNumber);
 }
 
 std::string EtagOf(const json& resource) {

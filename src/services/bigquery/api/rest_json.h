@@ -17,7 +17,8 @@ namespace hornbeam::services::bigquery {
 // job's id as the table.
 inline constexpr char kResultsDataset[] = "_hornbeam_results";
 
-// The body as a JSON object; an empty body is {}. INVALID_ARGUMENT otherwise.
+// The body as a JSON object; an empty body is {}. INVALID_ARGUMENT when it is none, or nested
+// deeper than is safe to copy and print.
 StatusOr<nlohmann::json> ParseBody(const HttpRequest& request);
 void SetBody(const nlohmann::json& body, HttpResponse* response);
 // `body` with a last member, "rows": [`rows`].
@@ -25,7 +26,8 @@ void SetBodyWithRows(const nlohmann::json& body, const std::string& rows, HttpRe
 // {"error": {...}} with the status code that goes with it.
 void SetError(const Status& status, HttpResponse* response);
 
-// Members and parameters as clients send them: "true", "True", true; "10", 10.
+// Members and parameters as clients send them: "true", "True", true; "10", 10. A number is never
+// negative, and at most 2^60.
 bool FlagOf(const nlohmann::json& object, const char* key);
 bool QueryFlag(const HttpRequest& request, std::string_view name);
 StatusOr<int64_t> QueryNumber(const HttpRequest& request, std::string_view name, int64_t otherwise);

@@ -37,6 +37,10 @@ Status QueryError(const Status& status) {
   return InvalidQuery({message.data(), message.size()});
 }
 
+Status Cancelled() {
+  return absl::CancelledError("Job execution was cancelled: User requested cancellation");
+}
+
 }  // namespace
 
 Status RowSet::AppendJson(int64_t first, int64_t n, bool int64_timestamps, std::string* out) const {
@@ -281,8 +285,7 @@ StatusOr<QueryOutcome> QueryEngine::Run(const QueryRequest& request,
   int count = 1;
   QueryOutcome last;
   for (int i = 0; i < count; ++i) {
-    if (cancellation->cancelled())
-      return absl::CancelledError("Job execution was cancelled: User requested cancellation");
+    if (cancellation->cancelled()) return Cancelled();
     HB_ASSIGN_OR_RETURN(const json plan, Translate(request, i));
     count = plan.value("count", 1);
     auto outcome = RunStatement(request, plan, cancellation);
@@ -302,6 +305,7 @@ StatusOr<std::shared_ptr<const RowSet>> QueryEngine::Select(Connection& connecti
                                                             const std::string& sql,
                                                             Cancellation* cancellation) const {
   Cancellation::Scope scope(cancellation, &connection);
+  if (cancellation->cancelled()) return Cancelled();  // while it was translated
   auto rows = std::make_shared<RowSet>();
   HB_ASSIGN_OR_RETURN(auto result, connection.Query(sql));
   for (idx_t i = 0; i < result.column_count(); ++i) {
@@ -408,6 +412,7 @@ StatusOr<QueryOutcome> QueryEngine::RunStatement(const QueryRequest& request, co
   } else if (plan.contains("sql")) {  // INSERT, UPDATE, DELETE, MERGE, TRUNCATE_TABLE
     HB_RETURN_IF_ERROR(catalog_->WriteTransaction([&](Connection& connection) -> Status {
       Cancellation::Scope scope(cancellation, &connection);
+      if (cancellation->cancelled()) return Cancelled();  // while it waited for its turn
       HB_ASSIGN_OR_RETURN(auto result, connection.Query(plan.at("sql")));
       outcome.affected_rows = result.rows_changed();
       return absl::OkStatus();

@@ -99,6 +99,15 @@ StatusOr<json> TranslateGoogleSql(const std::string& sql, int index, const json&
   json result = json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!result.is_object()) return absl::InternalError("the SQL translator gave no JSON");
   if (const auto error = result.find("error"); error != result.end()) return ErrorOf(*error);
+  for (const char* key : {"sql", "as_sql"}) {
+    // DuckDB takes its text up to the first of these.
+    const auto it = result.find(key);
+    if (it != result.end() && it->get_ref<const std::string&>().find('\0') != std::string::npos) {
+      return InvalidQuery(
+          "The query holds the character U+0000, which this local BigQuery does not support; write "
+          "CODE_POINTS_TO_STRING([0]) in its place.");
+    }
+  }
   return result;
 }
 
