@@ -9,6 +9,16 @@ namespace {
 // Debian's Abseil has a string_view of its own.
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
+// What a client sent may be megabytes, and gRPC puts messages into headers of a few kilobytes.
+std::string Shortened(std::string_view text) {
+  constexpr size_t kMaxShown = 1024;
+  if (text.size() <= kMaxShown) return std::string(text);
+  size_t end = kMaxShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
+    --end;  // whole characters
+  return absl::StrCat(View(text.substr(0, end)), "... (", text.size(), " bytes)");
+}
+
 absl::string_view LastPart(std::string_view name) {
   const size_t slash = name.rfind('/');
   return View(slash == std::string_view::npos ? name : name.substr(slash + 1));
@@ -27,9 +37,14 @@ Status ResourceExists(std::string_view name) {
 
 Status InvalidResourceName(std::string_view name) {
   return absl::InvalidArgumentError(
-      absl::StrCat("Invalid resource name given (name=", View(name),
+      absl::StrCat("Invalid resource name given (name=", Shortened(name),
                    "). Refer to https://cloud.google.com/pubsub/docs/pubsub-basics#resource_names "
                    "for more information."));
+}
+
+Status InvalidAckId(std::string_view ack_id) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "You have passed an invalid ack ID to the service (ack_id=", Shortened(ack_id), ")."));
 }
 
 Status InvalidArgument(std::string_view argument, std::string_view why) {

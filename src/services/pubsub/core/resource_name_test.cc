@@ -3,6 +3,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "services/pubsub/core/errors.h"
 
 namespace hornbeam::services::pubsub {
 namespace {
@@ -26,6 +27,20 @@ TEST(ResourceNameTest, SubscriptionsAndProjects) {
   EXPECT_TRUE(CheckProjectName("projects/p").ok());
   EXPECT_FALSE(CheckProjectName("projects/p/topics/abc").ok());
   EXPECT_FALSE(CheckProjectName("p").ok());
+}
+
+TEST(ResourceNameTest, ErrorsFitIntoHeadersOfGrpc) {
+  const std::string name(5'000'000, 'x');
+  for (const Status& status : {CheckTopicName(name), InvalidAckId(name)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_LT(status.message().size(), 2000u);
+    EXPECT_NE(status.message().find("... (5000000 bytes)"), absl::string_view::npos);
+  }
+  // A character is not cut in two: messages must be UTF-8.
+  std::string wide;
+  for (int i = 0; i < 1000; ++i) wide += "\xe2\x82\xac";
+  EXPECT_NE(InvalidAckId(wide).message().find("\xe2\x82\xac... (3000 bytes)"),
+            absl::string_view::npos);
 }
 
 }  // namespace

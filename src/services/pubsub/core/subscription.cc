@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "services/pubsub/core/errors.h"
 #include "services/pubsub/core/limits.h"
 
 namespace hornbeam::services::pubsub {
@@ -185,10 +186,7 @@ StatusOr<std::vector<std::optional<AckId>>> Subscription::Parse(
   parsed.reserve(ack_ids.size());
   for (const std::string* text : ack_ids) {
     std::optional<AckId> id = DecodeAckId(*text);
-    if (!id.has_value()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("You have passed an invalid ack ID to the service (ack_id=", *text, ")."));
-    }
+    if (!id.has_value()) return InvalidAckId(*text);
     if (id->incarnation != incarnation_) id = std::nullopt;  // another subscription's
     parsed.push_back(id);
   }
