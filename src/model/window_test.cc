@@ -71,5 +71,19 @@ TEST(WindowingStrategyTest, FaultsAreRefusedInWords) {
   EXPECT_EQ(strategy.Validate().message(), "trigger: AfterCount(0): the count must be at least 1");
 }
 
+TEST(TimeTest, WhatDoesNotFitIsTheNearestThatDoes) {
+  EXPECT_EQ(EventTime::FromSeconds(INT64_MAX), EventTime::Max());
+  EXPECT_EQ(EventTime::FromSeconds(INT64_MIN), EventTime::Min());
+  EXPECT_EQ(EventTime::FromMicros(INT64_MAX), EventTime::Max());
+  EXPECT_EQ(EventTime::FromMicros(-7), EventTime{-7});
+  EXPECT_EQ(Seconds(INT64_MAX), Duration{INT64_MAX});
+  EXPECT_EQ(Hours(INT64_MIN), Duration{INT64_MIN});
+  EXPECT_EQ(EventTime::Max() - Duration{INT64_MIN}, EventTime::Max());
+  EXPECT_EQ(EventTime{0} - Duration{INT64_MIN}, EventTime::Max());
+  EXPECT_EQ(EventTime::Max() - EventTime::Min(), Duration{INT64_MAX});
+  EXPECT_EQ(EventTime::Min() - EventTime::Max(), Duration{INT64_MIN});
+  EXPECT_EQ(ProcessingTime::Never() + Seconds(1), ProcessingTime::Never());
+}
+
 }  // namespace
 }  // namespace hornbeam::model
