@@ -1,5 +1,6 @@
 #include "model/trigger.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -128,6 +129,24 @@ Trigger Trigger::Continuation() const {
   Trigger same_shape = *this;
   same_shape.children = std::move(continued);
   return kind == Kind::kOrFinally ? Repeatedly(std::move(same_shape)) : same_shape;
+}
+
+bool Trigger::MayLoseData(Duration allowed_lateness) const {
+  const auto loses = [&](const Trigger& child) { return child.MayLoseData(allowed_lateness); };
+  switch (kind) {
+    case Kind::kDefault:
+    case Kind::kRepeatedly:
+    case Kind::kAlways:
+    case Kind::kNever: return false;
+    case Kind::kAfterCount:
+    case Kind::kAfterProcessingTime: return true;
+    case Kind::kAfterWatermark: return !has_late && allowed_lateness > Duration{};
+    case Kind::kAfterAny:
+    case Kind::kOrFinally: return std::any_of(children.begin(), children.end(), loses);
+    case Kind::kAfterAll:
+    case Kind::kAfterEach: return std::all_of(children.begin(), children.end(), loses);
+  }
+  return true;
 }
 
 Status Trigger::Validate() const {

@@ -73,6 +73,9 @@ struct Trigger {
   // There an element is a whole pane that has waited already, so counts become 1 and delays 0, and
   // a sequence becomes whichever part is ready.
   Trigger Continuation() const;
+  // Whether it may finish while there is more to come, so that what comes then is lost (Beam's unsafe trigger). At the end of
+  // a window that allows no lateness nothing more comes.
+  bool MayLoseData(Duration allowed_lateness) const;
   // INVALID_ARGUMENT with the offending node named: a count below 1, a composite without children,
   // more than kMaxNodes nodes, ...
   Status Validate() const;

@@ -98,5 +98,23 @@ TEST(TriggerTest, ATriggerOfTooManyPartsIsRefused) {
             "a trigger of 65 parts is too large; at most 64 are allowed");
 }
 
+TEST(TriggerTest, LosesDataWhereItMayFinishAheadOfTheEnd) {
+  const Trigger count = Trigger::AfterCount(2), end = Trigger::AfterWatermark();
+  for (const Duration lateness : {Duration{}, Seconds(1)}) {
+    EXPECT_TRUE(count.MayLoseData(lateness));
+    EXPECT_TRUE(Trigger::AfterProcessingTime(Seconds(1)).MayLoseData(lateness));
+    EXPECT_TRUE(Trigger::AfterAny({Trigger::Always(), count}).MayLoseData(lateness));
+    EXPECT_TRUE(Trigger::Repeatedly(count).OrFinally(count).MayLoseData(lateness));
+    EXPECT_FALSE(Trigger::Default().MayLoseData(lateness));
+    EXPECT_FALSE(Trigger::Never().MayLoseData(lateness));
+    EXPECT_FALSE(Trigger::Repeatedly(count).MayLoseData(lateness));
+    EXPECT_FALSE(end.WithLate(count).MayLoseData(lateness));
+    EXPECT_FALSE(Trigger::AfterEach({count, Trigger::Repeatedly(count)}).MayLoseData(lateness));
+    EXPECT_FALSE(Trigger::AfterAll({Trigger::Never(), count}).MayLoseData(lateness));
+    EXPECT_EQ(end.MayLoseData(lateness), lateness > Duration{});
+    EXPECT_EQ(end.WithEarly(count).MayLoseData(lateness), lateness > Duration{});
+  }
+}
+
 }  // namespace
 }  // namespace hornbeam::model

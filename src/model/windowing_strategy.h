@@ -37,6 +37,9 @@ struct WindowingStrategy {
   bool IsExpired(const Window& window, EventTime watermark) const { return watermark > ExpiresAt(window); }
   // INVALID_ARGUMENT for a bad trigger, a negative lateness, or a fixed window without a positive size.
   Status Validate() const;
+  // INVALID_ARGUMENT for what can be grouped only at a loss, as in Beam: an unbounded collection that would fire at the end
+  // of time alone, or a trigger that may finish before all has come.
+  Status ValidateForGrouping(bool bounded) const;
 };
 
 }  // namespace hornbeam::model

@@ -27,7 +27,7 @@ struct JobOptions {
   size_t batch_size = 1024;    // elements a source or an exchange puts in one batch, at most
   // The least time between the starts of two epochs; the next starts no earlier than the last is durable.
   model::Duration epoch_interval = model::Millis(20);
-  // Bytes that sinks may hold sealed but undelivered before sources wait.
+  // Bytes that sinks may hold sealed but undelivered, and ParDos parked, before sources wait.
   size_t undelivered_limit_bytes = 256 << 20;
 
   // The job's log is kept near the greater of this and twice what of it is alive, in segments of about `log_segment_bytes`.
@@ -36,6 +36,9 @@ struct JobOptions {
 
   // Failed elements are tried again this many times before they count as failed.
   int attempts = 3;
+
+  // Groupings are made although their trigger may lose data or never fire (WindowingStrategy::ValidateForGrouping).
+  bool allow_unsafe_triggers = false;
 
   // 0: workers run on threads of their own. Otherwise everything runs on the calling thread, interleaved by this seed.
   uint64_t deterministic_seed = 0;
