@@ -396,6 +396,23 @@ TEST_F(BigQueryServiceTest, OffsetsAreExact) {
   EXPECT_THAT(Query("SELECT STRING_AGG(s, '' ORDER BY id) FROM t"), testing::ElementsAre("abcde"));
 }
 
+TEST_F(BigQueryServiceTest, ANegativeOffsetIsNotOneThatExists) {
+  MakeTable();
+  auto request = Append(CreateStream(), {Row(0, "a")});
+  request.mutable_offset()->set_value(-1);
+  EXPECT_TRUE(AppendAll({request}).empty());
+  EXPECT_EQ(end_.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(Query("SELECT COUNT(*) FROM t"), testing::ElementsAre("0"));
+}
+
+TEST_F(BigQueryServiceTest, ErrorsOfLongNamesFitIntoHeaders) {
+  MakeTable();
+  const std::string table = "projects/p/datasets/d/tables/" + std::string(1'000'000, 'x');
+  EXPECT_TRUE(AppendAll({Append(table + "/_default", {Row(0, "a")})}).empty());
+  EXPECT_EQ(end_.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_LT(end_.error_message().size() + end_.error_details().size(), 7000u);
+}
+
 TEST_F(BigQueryServiceTest, TheDefaultStreamServesManyTables) {
   MakeTable();
   Query("CREATE TABLE u (id INT64, s STRING)");

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/shorten.h"
 #include "google/rpc/status.pb.h"
 #include "services/bigquery/core/errors.h"
 
@@ -29,15 +30,20 @@ storage::StorageError::StorageErrorCode CodeOf(AppendRefusal refusal) {
   }
 }
 
+std::string Text(const Status& status) {
+  const absl::string_view message = status.message();
+  return Shortened({message.data(), message.size()});
+}
+
 void FillError(const Status& status, storage::StorageError::StorageErrorCode code,
                const std::string& entity, google::rpc::Status* out) {
   out->set_code(static_cast<int>(status.code()));
-  out->set_message(std::string(status.message()));
+  out->set_message(Text(status));
   if (code == storage::StorageError::STORAGE_ERROR_CODE_UNSPECIFIED) return;
   storage::StorageError detail;
   detail.set_code(code);
-  detail.set_entity(entity);
-  detail.set_error_message(std::string(status.message()));
+  detail.set_entity(Shortened(entity));
+  detail.set_error_message(Text(status));
   out->add_details()->PackFrom(detail);
 }
 
@@ -66,14 +72,14 @@ void FillFields(const std::vector<Field>& fields,
 }  // namespace
 
 grpc::Status ToGrpcStatus(const Status& status) {
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), Text(status));
 }
 
 grpc::Status ToGrpcStatus(const Status& status, storage::StorageError::StorageErrorCode code,
                           const std::string& entity) {
   google::rpc::Status details;
   FillError(status, code, entity, &details);
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()),
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), Text(status),
                       details.SerializeAsString());
 }
 
@@ -198,6 +204,9 @@ grpc::Status AppendConnection::Handle() {
   } else if (request_.has_offset()) {
     return ToGrpcStatus(Invalid("offset must not be set when writing to the default stream."));
   }
+  // Not "already exists", which a writer takes for done.
+  if (request_.has_offset() && request_.offset().value() < 0)
+    return ToGrpcStatus(Invalid("offset must not be negative."));
   if (request_.rows_case() == Request::kArrowRows) {
     return ToGrpcStatus(absl::UnimplementedError(
         "Arrow rows are not supported by this local BigQuery; send protocol buffers."));

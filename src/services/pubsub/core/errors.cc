@@ -2,22 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/shorten.h"
 
 namespace hornbeam::services::pubsub {
 namespace {
 
 // Debian's Abseil has a string_view of its own.
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
-
-// What a client sent may be megabytes, and gRPC puts messages into headers of a few kilobytes.
-std::string Shortened(std::string_view text) {
-  constexpr size_t kMaxShown = 1024;
-  if (text.size() <= kMaxShown) return std::string(text);
-  size_t end = kMaxShown;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
-    --end;  // whole characters
-  return absl::StrCat(View(text.substr(0, end)), "... (", text.size(), " bytes)");
-}
 
 absl::string_view LastPart(std::string_view name) {
   const size_t slash = name.rfind('/');
