@@ -610,6 +610,42 @@ TEST_F(PubSubServiceTest, AnExactlyOnceStreamConfirms) {
   stream->End();
 }
 
+TEST_F(PubSubServiceTest, AStreamThatDoesNotReadItsConfirmationsEnds) {
+  CreateBoth([](pb::Subscription* s) { s->set_enable_exactly_once_delivery(true); });
+  Publish({"a"});
+  auto stream = OpenStream();
+  const std::string ack_id = stream->Next()[0].ack_id();
+  pb::StreamingPullRequest request;
+  for (int i = 0; i < 50'000; ++i) {
+    request.add_modify_deadline_ack_ids(ack_id);
+    request.add_modify_deadline_seconds(10);
+  }
+  for (int i = 0; i < 30 && stream->rpc->Write(request); ++i) {
+  }
+  stream->rpc->WritesDone();
+  EXPECT_EQ(stream->End().error_code(), grpc::RESOURCE_EXHAUSTED);
+}
+
+TEST_F(PubSubServiceTest, RefusedAckIdsFitIntoTheHeadersOfAnError) {
+  CreateBoth([](pb::Subscription* s) { s->set_enable_exactly_once_delivery(true); });
+  Publish(std::vector<std::string>(101, "a"));
+  std::vector<std::string> ids = AckIds(Pull());
+  ASSERT_THAT(ids, SizeIs(101));
+  AdvanceSeconds(11);
+  grpc::Status status = Ack(ids);
+  EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_THAT(status.error_details(), IsEmpty()) << "all or none";
+  ids.pop_back();
+  status = Ack(ids);
+  EXPECT_EQ(status.error_code(), grpc::FAILED_PRECONDITION);
+  EXPECT_LT(status.error_details().size(), 7000u);
+  google::rpc::Status details;
+  google::rpc::ErrorInfo info;
+  ASSERT_TRUE(details.ParseFromString(status.error_details()));
+  ASSERT_TRUE(details.details(0).UnpackTo(&info));
+  EXPECT_EQ(info.metadata().size(), 100u);
+}
+
 TEST_F(PubSubServiceTest, AnIdleStreamHasAHeartbeat) {
   CreateBoth();
   auto stream = OpenStream([](pb::StreamingPullRequest* r) { r->set_protocol_version(1); });

@@ -11,6 +11,13 @@ grpc::Status ToGrpcStatus(const Status& status) {
 }
 
 grpc::Status RefusedAckIds(const std::vector<std::string>& ack_ids) {
+  static constexpr char kMessage[] =
+      "Some acknowledgement ids in the request were invalid. This could be because the "
+      "acknowledgement ids have expired or the acknowledgement ids were malformed.";
+  // Details travel in headers, of which clients take 8 kB. Fewer than all may not be named: an id
+  // that is not counts as accepted.
+  constexpr size_t kMaxNamed = 100;
+  if (ack_ids.size() > kMaxNamed) return {grpc::StatusCode::FAILED_PRECONDITION, kMessage};
   google::rpc::ErrorInfo info;
   info.set_reason("EXACTLY_ONCE_ACKID_FAILURE");
   info.set_domain("pubsub.googleapis.com");
@@ -18,10 +25,7 @@ grpc::Status RefusedAckIds(const std::vector<std::string>& ack_ids) {
     (*info.mutable_metadata())[id] = "PERMANENT_FAILURE_INVALID_ACK_ID";
   google::rpc::Status details;
   details.set_code(static_cast<int>(grpc::StatusCode::FAILED_PRECONDITION));
-  details.set_message(
-      "Some acknowledgement ids in the request were invalid. This could be because the "
-      "acknowledgement "
-      "ids have expired or the acknowledgement ids were malformed.");
+  details.set_message(kMessage);
   details.add_details()->PackFrom(info);
   return {grpc::StatusCode::FAILED_PRECONDITION, details.message(), details.SerializeAsString()};
 }

@@ -15,7 +15,8 @@ grpc::Status ToGrpcStatus(const Status& status);
 
 // The error of an Acknowledge or ModifyAckDeadline of an exactly-once subscription: its details
 // name each refused ack id, which is how Google's clients tell which of a request's ids have
-// failed.
+// failed. More than an error can name are refused without details, which clients take for a failure
+// of the request's ids altogether.
 grpc::Status RefusedAckIds(const std::vector<std::string>& ack_ids);
 
 }  // namespace hornbeam::services::pubsub

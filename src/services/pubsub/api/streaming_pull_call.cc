@@ -154,9 +154,17 @@ Status StreamingPullCall::ModifyDeadlines(const StreamingPullRequest& request) {
 }
 
 void StreamingPullCall::QueueControl(const StreamingPullResponse& response) {
+  bool is_full = false;
   {
     MutexLock lock(&mutex_);
     control_ += response.SerializeAsString();
+    is_full = control_.size() > kMaxUnreadControlBytes;
+  }
+  if (is_full) {
+    End({grpc::StatusCode::RESOURCE_EXHAUSTED,
+         "The stream sends acknowledgements and does not read their confirmations; read them, or "
+         "open another stream."});
+    return;
   }
   Pump();
 }

@@ -2,6 +2,7 @@
 #ifndef HORNBEAM_SERVICES_PUBSUB_CORE_LIMITS_H_
 #define HORNBEAM_SERVICES_PUBSUB_CORE_LIMITS_H_
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hornbeam::services::pubsub {
@@ -32,6 +33,9 @@ inline constexpr uint64_t kMaxDeliveryBytes = 1u << 20;
 // What may wait for the disk before publishes are refused with RESOURCE_EXHAUSTED, which clients
 // retry.
 inline constexpr uint64_t kMaxPendingPublishBytes = 256u << 20;
+
+// Confirmations that wait for a stream whose client does not read: some hundred thousand ack ids.
+inline constexpr size_t kMaxUnreadControlBytes = 16u << 20;
 
 inline constexpr int64_t kAckFlushIntervalUs = 100'000;
 inline constexpr int64_t kStreamHeartbeatUs = 15'000'000;
