@@ -66,7 +66,7 @@ class RowWriter {
 
   // A value of the column's own kind: text for STRING, BYTES, JSON, GEOGRAPHY, and as BigQuery
   // reads it for NUMERIC, BIGNUMERIC, DATE ("2013-01-31"), TIME and DATETIME; whole numbers for
-  // INT64, FLOAT64, NUMERIC and BIGNUMERIC; floating ones for FLOAT64; an EventTime for TIMESTAMP
+  // INT64, FLOAT64, NUMERIC and BIGNUMERIC, up to the greatest int64_t; floating ones for FLOAT64; an EventTime for TIMESTAMP
   // and (its day in UTC) DATE. An optional without a value leaves NULL; a vector goes to a REPEATED
   // column, to which each further call adds as well.
   template <typename T>
@@ -79,6 +79,10 @@ class RowWriter {
     if constexpr (std::same_as<T, bool>) {
       SetBool(column, value);
     } else if constexpr (std::integral<T>) {
+      static_assert(sizeof(T) <= sizeof(int64_t));
+      if constexpr (std::unsigned_integral<T> && sizeof(T) == sizeof(int64_t)) {
+        if (value > static_cast<T>(INT64_MAX)) return TooGreat(column, value);
+      }
       SetInt64(column, static_cast<int64_t>(value));
     } else if constexpr (std::floating_point<T>) {
       SetDouble(column, static_cast<double>(value));
@@ -138,9 +142,9 @@ class RowWriter {
 
   // Notes that the column is set and writes its tag; false where that is an error.
   bool Begin(size_t column, ColumnType type, uint32_t wire);
-  bool BeginText(size_t column);
   void EndRecord(size_t column, size_t start, const Status& status);
   void WrongType(size_t column, const char* got);
+  void TooGreat(size_t column, uint64_t value);
   void PutText(std::string_view value) { PutBytes(out_, value); }
 
   const RowLayout* const layout_;

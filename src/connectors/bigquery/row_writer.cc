@@ -79,6 +79,14 @@ void RowWriter::WrongType(size_t column, const char* got) {
                                                " and was given a value of ", got)));
 }
 
+void RowWriter::TooGreat(size_t column, uint64_t value) {
+  const std::string name =
+      column < layout_->columns().size() ? layout_->columns()[column].name : std::to_string(column);
+  Fail(absl::InvalidArgumentError(
+      absl::StrCat("the column '", name, "' was given ", value,
+                   ", which is more than a whole number of 64 bits with a sign can be")));
+}
+
 void RowWriter::SetText(size_t column, std::string_view value) {
   const ColumnType type =
       column < layout_->columns().size() ? layout_->columns()[column].type : ColumnType::kString;

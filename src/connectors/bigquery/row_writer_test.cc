@@ -165,5 +165,29 @@ TEST(RowLayoutTest, RefusesWhatBigQueryWould) {
   EXPECT_THAT(error({{{"r", ColumnType::kRecord}}}), HasSubstr("record 'r'"));
 }
 
+TEST_F(RowWriterTest, AnUnsignedNumberThatIsTooGreatFailsTheRow) {
+  static constexpr uint64_t kMost = INT64_MAX;
+  ASSERT_TRUE(Write([](RowWriter& row) {
+                row.Set("id", "x");
+                row.Set("amount", kMost);
+              }).ok());
+  EXPECT_EQ(connectors::RowToJson(*layout_, row_), R"({"id":"x","amount":"9223372036854775807"})");
+  for (const char* column : {"amount", "exact", "price"}) {
+    EXPECT_THAT(Error([&](RowWriter& row) {
+                  row.Set("id", "x");
+                  row.Set(column, kMost + 1);
+                }),
+                testing::AllOf(HasSubstr(column), HasSubstr("9223372036854775808")));
+  }
+  EXPECT_THAT(Error([](RowWriter& row) {
+                row.Set("id", "x");
+                row.SetRecord("store", [](RowWriter& store) {
+                  store.Set("city", "x");
+                  store.Set("floor", std::optional<uint64_t>(UINT64_MAX));
+                });
+              }),
+              HasSubstr("'floor'"));
+}
+
 }  // namespace
 }  // namespace hornbeam::io
