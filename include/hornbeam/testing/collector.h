@@ -1,4 +1,4 @@
-// Collector: an exactly-once sink in memory, which outlives the runs of a job that is crashed and restarted by a test.
+// Collector: a sink in memory, exactly-once in a job that is, which outlives the runs of a job that is crashed and restarted by a test.
 //
 //   Collector<int64_t> collector;
 //   sums | "Collect" >> Collect(&collector);
@@ -7,6 +7,7 @@
 #ifndef HORNBEAM_TESTING_COLLECTOR_H_
 #define HORNBEAM_TESTING_COLLECTOR_H_
 
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +36,12 @@ class Collector {
   void Put(engine::EpochId epoch, uint32_t shard, std::vector<Collected<T>> elements) {
     MutexLock lock(&mutex_);
     deliveries_[{epoch, shard}] = std::move(elements);
+  }
+  // At-least-once: what comes again is there again.
+  void Add(engine::EpochId epoch, uint32_t shard, std::vector<Collected<T>> elements) {
+    MutexLock lock(&mutex_);
+    std::vector<Collected<T>>& all = deliveries_[{epoch, shard}];
+    all.insert(all.end(), std::make_move_iterator(elements.begin()), std::make_move_iterator(elements.end()));
   }
   std::vector<Collected<T>> elements() const {
     MutexLock lock(&mutex_);
@@ -75,7 +82,7 @@ class CollectEncoder final : public engine::RowEncoder<T> {
 template <typename T>
 class CollectWriter final : public engine::SinkWriter {
  public:
-  explicit CollectWriter(Collector<T>* collector) : collector_(collector) {}
+  CollectWriter(Collector<T>* collector, engine::ProcessingMode mode) : collector_(collector), mode_(mode) {}
   Status Open(engine::SinkJournal* journal, std::string_view state) override { return absl::OkStatus(); }
   Status Deliver(const engine::Delivery& delivery) override {
     std::vector<Collected<T>> elements;
@@ -94,12 +101,17 @@ class CollectWriter final : public engine::SinkWriter {
       element.pane.on_time_index = in.Signed();
       if (!in.ok()) return absl::DataLossError("a collected element cannot be decoded");
     }
-    collector_->Put(delivery.epoch, delivery.shard, std::move(elements));
+    if (mode_ == engine::ProcessingMode::kExactlyOnce) {
+      collector_->Put(delivery.epoch, delivery.shard, std::move(elements));
+    } else {
+      collector_->Add(delivery.epoch, delivery.shard, std::move(elements));
+    }
     return absl::OkStatus();
   }
 
  private:
   Collector<T>* const collector_;
+  const engine::ProcessingMode mode_;
 };
 
 }  // namespace internal
@@ -112,8 +124,8 @@ class CollectTransform : public PTransform {
   void Expand(const PCollection<T>& input, const std::string& name) const {
     Write<T, std::string, std::string> write;
     write.urn = "hornbeam:transform:collect:v1";
-    write.new_writer = [collector = collector_](engine::JobContext*) -> StatusOr<std::unique_ptr<engine::SinkWriter>> {
-      return std::make_unique<internal::CollectWriter<T>>(collector);
+    write.new_writer = [collector = collector_](engine::JobContext* job) -> StatusOr<std::unique_ptr<engine::SinkWriter>> {
+      return std::make_unique<internal::CollectWriter<T>>(collector, job->options().mode);
     };
     write.new_encoder = [] { return std::make_unique<internal::CollectEncoder<T>>(); };
     write.refuse = [](const T&, const Status& why) { return std::string(why.message()); };
