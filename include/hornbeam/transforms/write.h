@@ -14,7 +14,7 @@
 
 namespace hornbeam {
 
-// What a sink gives back to the pipeline.
+// What a sink gives back to the pipeline. What is given and not read fails the job: it would be lost in silence.
 template <typename Refused, typename Answer>
 struct WriteResult {
   PCollection<Refused> refused;  // elements that could not be encoded
@@ -50,7 +50,8 @@ class Write : public PTransform {
     };
     return {refused, internal::Handle<Answer>(pipeline, pipeline.Add(absl::StrCat(name, "/Answers"),
                                                                      "hornbeam:transform:answers:v1", {},
-                                                                     std::move(answers), {WindowingStrategy{}}, false))};
+                                                                     std::move(answers), {WindowingStrategy{}},
+                                                                     input.bounded()))};
   }
 };
 

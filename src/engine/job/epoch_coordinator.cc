@@ -61,12 +61,17 @@ StatusOr<bool> EpochCoordinator::Gather() {
   // In the order of workers, so that a replay sees a sink's rows in the order in which they are delivered.
   std::sort(parts_.begin(), parts_.end(),
             [](const Contribution& a, const Contribution& b) { return a.worker < b.worker; });
-  state_ = State::kSealing;
-  HB_RETURN_IF_ERROR(Seal());
+  state_ = State::kConfirming;
   return true;
 }
 
+bool EpochCoordinator::SinksHave(EpochId epoch) const {
+  return std::all_of(sinks_.begin(), sinks_.end(),
+                     [epoch](const Sink& sink) { return sink.delivery->ConfirmedThrough(epoch); });
+}
+
 Status EpochCoordinator::Seal() {
+  state_ = State::kSealing;
   all_finished_ = std::all_of(parts_.begin(), parts_.end(), [](const Contribution& part) { return part.finished; });
   if (committer_ == nullptr) return Sealed(last_epoch_);
   EpochParts parts{last_epoch_, {}};
@@ -83,62 +88,43 @@ Status EpochCoordinator::Sealed(EpochId epoch) {
     sink.delivery->OnSealed(epoch);
     if (log_ != nullptr) log_->RetainFrom(sink.op, sink.delivery->delivered_epoch() + 1);
   }
-  unacknowledged_.push_back(epoch);
-  AcknowledgeConfirmed();
+  for (Worker* worker : workers_) {
+    for (const std::unique_ptr<Stage>& stage : worker->stages()) {
+      if (stage->has_source()) stage->source()->OnSealed(epoch);
+    }
+  }
   return absl::OkStatus();
 }
 
-// Exactly-once: what is sealed is safe, and the sources may forget it. At-least-once: the sinks' rows are not in the log, so
-// it is safe when the sinks have confirmed it.
-bool EpochCoordinator::AcknowledgeConfirmed() {
-  const bool at_least_once = job_->options().mode == ProcessingMode::kAtLeastOnce;
-  bool any = false;
-  while (!unacknowledged_.empty()) {
-    const EpochId epoch = unacknowledged_.front();
-    if (at_least_once && !std::all_of(sinks_.begin(), sinks_.end(), [epoch](const Sink& sink) {
-          return sink.delivery->ConfirmedThrough(epoch);
-        })) {
-      break;
-    }
-    unacknowledged_.pop_front();
-    any = true;
-    for (Worker* worker : workers_) {
-      for (const std::unique_ptr<Stage>& stage : worker->stages()) {
-        if (stage->has_source()) stage->source()->OnSealed(epoch);
-      }
-    }
-  }
-  return any;
-}
-
 StatusOr<bool> EpochCoordinator::Step() {
-  bool worked = AcknowledgeConfirmed();
   switch (state_) {
     case State::kBetween:
-      if (done() || !MayOpen()) return worked;
+      if (done() || !MayOpen()) return false;
       Open();
       return true;
-    case State::kOpen: {
-      HB_ASSIGN_OR_RETURN(const bool gathered, Gather());
-      return worked || gathered;
-    }
+    case State::kOpen: return Gather();
+    case State::kConfirming:
+      // Every delivery wakes this thread.
+      if (job_->options().mode == ProcessingMode::kAtLeastOnce && !SinksHave(last_epoch_)) return false;
+      HB_RETURN_IF_ERROR(Seal());
+      return true;
     case State::kSealing: {
       std::optional<StatusOr<EpochId>> committed;
       {
         MutexLock lock(&mutex_);
         committed.swap(committed_);
       }
-      if (!committed) return worked;
+      if (!committed) return false;
       HB_RETURN_IF_ERROR(Annotate(committed->status(), "the job's log"));
       HB_RETURN_IF_ERROR(Sealed(**committed));
       return true;
     }
   }
-  return worked;
+  return false;
 }
 
 bool EpochCoordinator::done() const {
-  return all_finished_ && state_ == State::kBetween && unacknowledged_.empty() &&
+  return all_finished_ && state_ == State::kBetween &&
          std::all_of(sinks_.begin(), sinks_.end(), [](const Sink& sink) { return sink.delivery->done(); });
 }
 

@@ -1,12 +1,14 @@
 // Starts epochs, gathers what the workers hand over, has it made durable, and tells sources and sinks.
 //
-// One epoch is open or sealing at a time; the next starts when the last is durable, so that the disk sets the pace. All of
-// it happens on the coordinator's thread, except what is marked.
+// One epoch is open or sealing at a time; the next starts when the last is durable, so that the disk sets the pace. At-least-once,
+// an epoch is sealed only when every sink has confirmed its rows: they are not in the log, while the state that they came of
+// (a pane that has fired, keys that were seen) ends with the seal. The workers go on meanwhile.
+//
+// All of it happens on the coordinator's thread, except what is marked.
 #ifndef HORNBEAM_ENGINE_JOB_EPOCH_COORDINATOR_H_
 #define HORNBEAM_ENGINE_JOB_EPOCH_COORDINATOR_H_
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,7 +33,7 @@ class EpochCoordinator {
 
   // `log` and `committer` are null for a job that keeps nothing. All outlive the coordinator.
   EpochCoordinator(JobContext* job, JobLog* log, Committer* committer)
-      : job_(job), log_(log), committer_(committer), last_epoch_(log ? log->last_sealed() : 0) {}
+      : job_(job), log_(log), committer_(committer), last_epoch_(job->first_epoch() - 1) {}
 
   void SetWorkers(std::vector<Worker*> workers) { workers_ = std::move(workers); }
   void SetSinks(std::vector<Sink> sinks) { sinks_ = std::move(sinks); }
@@ -49,18 +51,19 @@ class EpochCoordinator {
 
   // Any thread.
   EpochId last_sealed() const { return last_sealed_.load(std::memory_order_acquire); }
-  // An epoch is open or being sealed.
+  // An epoch is open, or is not yet sealed.
   bool busy() const { return state_ != State::kBetween; }
 
  private:
-  enum class State { kBetween, kOpen, kSealing };
+  enum class State { kBetween, kOpen, kConfirming, kSealing };
 
   bool MayOpen() const;
   void Open();
   StatusOr<bool> Gather();
+  // Every sink has what it was given up to and with `epoch`.
+  bool SinksHave(EpochId epoch) const;
   Status Seal();
   Status Sealed(EpochId epoch);
-  bool AcknowledgeConfirmed();
 
   JobContext* const job_;
   JobLog* const log_;
@@ -74,7 +77,6 @@ class EpochCoordinator {
   std::vector<Contribution> parts_;
   bool all_finished_ = false;                // as of the newest sealed epoch
   bool open_again_ = true;                   // the first epoch needs no activity: it records that the job began
-  std::deque<EpochId> unacknowledged_;       // at-least-once: sealed, and waiting for the sinks
   std::atomic<EpochId> last_sealed_{0};
 
   mutable Mutex mutex_;

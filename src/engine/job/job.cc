@@ -22,6 +22,9 @@ JobOptions WithDefaults(JobOptions options) {
 // The name under which a keyed stage's input watermark is kept, and those of a source's splits.
 OperatorId WatermarkIdOf(const std::string& root_name) { return OperatorIdOf(absl::StrCat(root_name, "#watermark")); }
 
+// The name under which the job itself notes how it ends.
+OperatorId EndId() { return OperatorIdOf("#end"); }
+
 // What user code throws where no element is to blame, as an error of the job.
 template <typename F>
 auto WithoutExceptions(F f) -> decltype(f()) {
@@ -67,9 +70,19 @@ Status Job::MakeDeliveries() {
     if (factory.shape != Shape::kSink) continue;
     HB_ASSIGN_OR_RETURN(std::unique_ptr<SinkWriter> writer, factory.new_writer(&context_));
     deliveries_[model::TransformId{static_cast<int32_t>(i)}] =
-        std::make_unique<SinkDelivery>(&context_, transform.name, std::move(writer));
+        std::make_unique<SinkDelivery>(&context_, transform.name, std::move(writer), ReadersOf(transform));
   }
   return absl::OkStatus();
+}
+
+SinkDelivery::Readers Job::ReadersOf(const model::Transform& sink) const {
+  SinkDelivery::Readers readers{.refused = IsRead(pipeline_, sink.outputs[0]), .answers = false};
+  for (const model::Transform& transform : pipeline_.transforms()) {
+    const auto& factory = static_cast<const OperatorFactory&>(*transform.payload);
+    if (factory.shape != Shape::kAnswers || &pipeline_.transform(factory.answers_of) != &sink) continue;
+    readers.answers |= IsRead(pipeline_, transform.outputs[0]);
+  }
+  return readers;
 }
 
 void Job::MakeChannels() {
@@ -107,7 +120,7 @@ StatusOr<std::unique_ptr<Operator>> Job::MakeOperator(const PlanNode& node, Stag
     };
   }
   auto source = std::make_unique<SourceOperator>(splits, std::move(new_reader));
-  stage.SetSource(source.get());
+  stage.SetSource(source.get(), /*always_polled=*/factory.shape == Shape::kAnswers);
   return source;
 }
 
@@ -215,6 +228,13 @@ class Job::Recovery final : public ReplayVisitor {
   }
 
   Status OnNote(OperatorId op, uint32_t unit, bool replaces, std::string_view payload) override {
+    if (op == EndId()) {
+      if (payload.size() != 1 || static_cast<uint8_t>(payload[0]) > static_cast<uint8_t>(End::kDone)) {
+        return absl::DataLossError("the log holds a malformed note of how the job ended");
+      }
+      job_->noted_end_ = static_cast<End>(payload[0]);
+      return absl::OkStatus();
+    }
     const auto sink = sinks_.find(op);
     if (sink == sinks_.end()) return Unknown();
     return sink->second->RestoreNote(payload);
@@ -245,6 +265,11 @@ Status Job::Start() {
   HB_RETURN_IF_ERROR(MakeDeliveries());
   HB_RETURN_IF_ERROR(MakeWorkers());
   HB_RETURN_IF_ERROR(Recover());
+  HB_RETURN_IF_ERROR(GoOnFrom(noted_end_));
+  // A sink may have rows of an epoch that was never sealed (at-least-once): its number is not given again.
+  EpochId last = log_ != nullptr ? log_->last_sealed() : 0;
+  for (const auto& [transform, delivery] : deliveries_) last = std::max(last, delivery->newest_epoch());
+  context_.SetFirstEpoch(last + 1);
   if (log_ != nullptr) {
     committer_ = std::make_unique<Committer>(
         log_.get(), [this](StatusOr<EpochId> sealed) { coordinator_->OnCommitted(std::move(sealed)); },
@@ -267,10 +292,32 @@ Status Job::Start() {
   }
   coordinator_->SetSinks(std::move(sinks));
   JobState starting = JobState::kStarting;
-  state_.compare_exchange_strong(starting, JobState::kRunning);
+  state_.compare_exchange_strong(starting, noted_end_ == End::kDraining ? JobState::kDraining : JobState::kRunning);
   if (!deterministic) return RunThreads();
   for (const std::unique_ptr<Worker>& worker : workers_) HB_RETURN_IF_ERROR(worker->Start());
   return absl::OkStatus();
+}
+
+Status Job::GoOnFrom(End end) {
+  const std::string& name = context_.options().name;
+  switch (end) {
+    case End::kNone: break;
+    case End::kDraining:
+      LogInfo(absl::StrCat("job '", name, "' was being drained; it goes on with that"));
+      for (const std::unique_ptr<Worker>& worker : workers_) worker->RequestDrain();
+      break;
+    case End::kDrained:
+      return absl::FailedPreconditionError(absl::StrCat("job '", name, "' was drained and has nothing left to do; start it with "
+                                                        "a new state directory or another name"));
+    case End::kDone: LogInfo(absl::StrCat("job '", name, "' had come to the end of its input before")); break;
+  }
+  return absl::OkStatus();
+}
+
+Status Job::NoteEnd(End end) {
+  if (committer_ == nullptr) return absl::OkStatus();
+  const char note = static_cast<char>(end);
+  return Annotate(committer_->AppendNote(EndId(), 0, true, {&note, 1}, true), "the job's log");
 }
 
 Status Job::RunThreads() {
@@ -281,8 +328,11 @@ Status Job::RunThreads() {
   }
   coordinator_thread_ = std::jthread([this](std::stop_token stop) {
     while (!stop.stop_requested() && !cancelled_.load(std::memory_order_acquire)) {
-      const StatusOr<bool> worked = coordinator_->Step();
-      if (!worked.ok()) return Fail(worked.status());
+      const StatusOr<bool> worked = WithoutExceptions([this] { return coordinator_->Step(); });
+      if (!worked.ok()) {
+        Fail(worked.status());
+        break;
+      }
       if (coordinator_->done()) break;
       if (*worked) continue;
       model::Duration sleep = model::Millis(100);
@@ -293,12 +343,7 @@ Status Job::RunThreads() {
       }
       context_.coordinator.Park(std::chrono::microseconds(sleep.us));
     }
-    MutexLock lock(&mutex_);
-    const bool drained = state_ == JobState::kDraining;
-    if (failure_.ok()) {
-      state_ = cancelled_ ? JobState::kCancelled : drained ? JobState::kDrained : JobState::kDone;
-    }
-    ended_.SignalAll();
+    Conclude();
   });
   return absl::OkStatus();
 }
@@ -326,26 +371,40 @@ StatusOr<bool> Job::StepSomething(Rng& rng) {
 
 Status Job::RunDeterministically() {
   Rng rng(context_.options().deterministic_seed);
-  const EpochId first = log_ ? log_->last_sealed() : 0;
+  const EpochId stop_at = context_.first_epoch() - 1 + static_cast<EpochId>(stop_after_epochs_);
+  int steps_left = stop_after_steps_;
   int idle = 0;
   while (!coordinator_->done() && !cancelled_) {
     StatusOr<bool> worked = WithoutExceptions([&] { return StepSomething(rng); });
     if (!worked.ok()) {
       Fail(worked.status());
-      return worked.status();
+      break;
     }
-    if (stop_after_epochs_ > 0 && coordinator_->last_sealed() >= first + static_cast<EpochId>(stop_after_epochs_)) {
+    if (stop_after_epochs_ > 0 && coordinator_->last_sealed() >= stop_at && steps_left-- == 0) {
+      if (at_stop_) at_stop_();
       cancelled_ = true;
     }
     idle = *worked ? 0 : idle + 1;
     if (idle > 1000) {
-      const Status stuck = absl::InternalError("the job is stuck: nothing can move, and it has not finished");
-      Fail(stuck);
-      return stuck;
+      Fail(absl::InternalError("the job is stuck: nothing can move, and it has not finished"));
+      break;
     }
   }
-  state_ = cancelled_ ? JobState::kCancelled : state_ == JobState::kDraining ? JobState::kDrained : JobState::kDone;
-  return absl::OkStatus();
+  Conclude();
+  return StopAll();
+}
+
+// The end of every run whose threads were started: nothing is called done before the log is closed.
+void Job::Conclude() {
+  const JobState end = cancelled_                         ? JobState::kCancelled
+                       : state_ == JobState::kDraining ? JobState::kDrained
+                                                       : JobState::kDone;
+  if (end != JobState::kCancelled) {
+    if (Status noted = NoteEnd(end == JobState::kDrained ? End::kDrained : End::kDone); !noted.ok()) Fail(std::move(noted));
+  }
+  if (Status stopped = WithoutExceptions([this] { return StopAll(); }); !stopped.ok()) Fail(std::move(stopped));
+  MutexLock lock(&mutex_);
+  if (failure_.ok()) state_ = end;
 }
 
 void Job::Fail(Status status) {
@@ -357,7 +416,6 @@ void Job::Fail(Status status) {
     state_ = JobState::kFailed;
   }
   cancelled_ = true;
-  ended_.SignalAll();
   context_.coordinator.Unpark();
 }
 
@@ -369,6 +427,8 @@ void Job::Cancel() {
 void Job::Drain() {
   JobState running = JobState::kRunning;
   if (!state_.compare_exchange_strong(running, JobState::kDraining)) return;
+  // Before the sources end, and with them the epochs in which they have.
+  if (Status noted = NoteEnd(End::kDraining); !noted.ok() && !absl::IsCancelled(noted)) return Fail(std::move(noted));
   for (const std::unique_ptr<Worker>& worker : workers_) worker->RequestDrain();
 }
 
@@ -408,9 +468,7 @@ Status Job::Run() {
     return status;
   }
   if (context_.options().deterministic_seed != 0) {
-    status = RunDeterministically();
-    const Status stopped = StopAll();
-    return status.ok() ? stopped : status;
+    return RunDeterministically();
   }
   return Wait();
 }

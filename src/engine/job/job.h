@@ -3,6 +3,8 @@
 #define HORNBEAM_ENGINE_JOB_JOB_H_
 
 #include <atomic>
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -18,6 +20,7 @@
 #include "engine/job/job_context.h"
 #include "engine/job/job_snapshot.h"
 #include "engine/plan/plan.h"
+#include "engine/sink/sink_delivery.h"
 #include "engine/worker/worker.h"
 #include "model/pipeline.h"
 
@@ -39,15 +42,23 @@ class Job {
 
   // Any thread.
   void Cancel();  // stops where it is; what is sealed stays, and a new run goes on from there
-  void Drain();   // sources take in nothing new; what is under way is finished, windows close, the job ends
+  // Sources take in nothing new; what is under way is finished, windows close, the job ends. Noted in the log: a job that is
+  // killed meanwhile goes on with its drain when it is started again, and one that was drained cannot be.
+  void Drain();
   JobState state() const { return state_.load(std::memory_order_acquire); }
   JobSnapshot Snapshot() const;
   JobContext& context() { return context_; }
   const Plan& plan() const { return plan_; }
   EpochId last_sealed() const { return coordinator_->last_sealed(); }
 
-  // Deterministic runs: stops (as Cancel does) once this many epochs were sealed in this run; 0 for never.
-  void StopAfterEpochs(int epochs) { stop_after_epochs_ = epochs; }
+  // Deterministic runs: once this many epochs were sealed in this run (0: never stops), and `steps` steps later, calls
+  // `at_stop`, and stops as Cancel does. A test that cuts the power there makes it a crash: nothing that comes after reaches
+  // the disk.
+  void StopAfterEpochs(int epochs, int steps = 0, std::function<void()> at_stop = nullptr) {
+    stop_after_epochs_ = epochs;
+    stop_after_steps_ = steps;
+    at_stop_ = std::move(at_stop);
+  }
 
  private:
   Job(model::Pipeline pipeline, JobOptions options);
@@ -59,6 +70,7 @@ class Job {
   };
 
   Status MakeDeliveries();
+  SinkDelivery::Readers ReadersOf(const model::Transform& sink) const;
   Status MakeWorkers();
   Status MakeStage(int worker, int stage);
   void MakeChannels();
@@ -69,6 +81,10 @@ class Job {
   StatusOr<bool> StepSomething(Rng& rng);
   void Fail(Status status);
   Status StopAll();
+  void Conclude();
+  enum class End : uint8_t { kNone, kDraining, kDrained, kDone };
+  Status NoteEnd(End end);
+  Status GoOnFrom(End end);
 
   const model::Pipeline pipeline_;
   JobContext context_;
@@ -86,9 +102,11 @@ class Job {
   std::atomic<bool> cancelled_{false};
   int64_t started_at_us_ = 0;
   int stop_after_epochs_ = 0;
+  int stop_after_steps_ = 0;
+  std::function<void()> at_stop_;
+  End noted_end_ = End::kNone;  // by an earlier run
   bool closed_ = false;
   mutable Mutex mutex_;
-  CondVar ended_;
   Status failure_ ABSL_GUARDED_BY(mutex_);
 };
 

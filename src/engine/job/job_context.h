@@ -7,6 +7,7 @@
 #include <functional>
 #include <utility>
 
+#include "engine/epoch/ids.h"
 #include "engine/job/job_options.h"
 #include "engine/worker/parker.h"
 
@@ -36,6 +37,10 @@ class JobContext {
   void AwaitQuiescence() { quiescence_is_awaited_ = true; }
   void SetWakeWorkers(std::function<void()> f) { wake_workers_ = std::move(f); }
 
+  // The first epoch of this run: later than any that the log or a sink knows of. Before the workers' first step.
+  EpochId first_epoch() const { return first_epoch_; }
+  void SetFirstEpoch(EpochId epoch) { first_epoch_ = epoch; }
+
   // Something happened that is worth an epoch.
   void NoteActivity() {
     if (!active_.load(std::memory_order_relaxed)) active_.store(true, std::memory_order_release);
@@ -43,7 +48,7 @@ class JobContext {
   bool TakeActivity() { return active_.exchange(false, std::memory_order_acq_rel); }
   bool active() const { return active_.load(std::memory_order_acquire); }
 
-  // The bytes that sinks hold and have not delivered. Sources wait while they are above the limit.
+  // The bytes that sinks hold: rows not delivered, answers not consumed. Sources wait while they are above the limit.
   void AddUndelivered(size_t bytes) { undelivered_bytes_.fetch_add(bytes, std::memory_order_seq_cst); }
   void TakeUndelivered(size_t bytes) {
     const size_t before = undelivered_bytes_.fetch_sub(bytes, std::memory_order_seq_cst);
@@ -63,6 +68,7 @@ class JobContext {
   std::function<void()> on_time_moved_;
   std::function<void()> wake_workers_;
   bool quiescence_is_awaited_ = false;
+  EpochId first_epoch_ = 1;
   std::atomic<size_t> undelivered_bytes_{0};
   alignas(64) std::atomic<int64_t> under_way_{0};
   alignas(64) std::atomic<bool> active_{false};

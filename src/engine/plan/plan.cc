@@ -1,5 +1,6 @@
 #include "engine/plan/plan.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -134,6 +135,17 @@ class Planner {
 
 OperatorId OperatorIdOf(std::string_view transform_name) {
   return OperatorId{static_cast<uint32_t>(model::HashKeyBytes(transform_name).low)};
+}
+
+bool IsRead(const model::Pipeline& pipeline, model::PCollectionId collection) {
+  for (const Transform& reader : pipeline.transforms()) {
+    if (std::find(reader.inputs.begin(), reader.inputs.end(), collection) == reader.inputs.end()) continue;
+    const auto* factory = dynamic_cast<const OperatorFactory*>(reader.payload.get());
+    const bool passes_on = reader.urn == "beam:transform:window_into:v1" ||
+                           (factory != nullptr && factory->shape == Shape::kFlatten);
+    if (!passes_on || IsRead(pipeline, reader.outputs[0])) return true;
+  }
+  return false;
 }
 
 StatusOr<Plan> MakePlan(const model::Pipeline& pipeline) { return Planner(pipeline).Run(); }

@@ -51,6 +51,10 @@ OperatorId OperatorIdOf(std::string_view transform_name);
 // INVALID_ARGUMENT when a transform has no factory, or two names have the same id. The pipeline outlives the plan.
 StatusOr<Plan> MakePlan(const model::Pipeline& pipeline);
 
+// Something comes of the collection's elements: a transform takes them, other than one that only passes them on (Flatten,
+// WindowInto) to where nobody does.
+bool IsRead(const model::Pipeline& pipeline, model::PCollectionId collection);
+
 // For people: one line per stage, "2: [Sum/Merge, Format] <- 1 by key".
 std::string ToString(const Plan& plan);
 

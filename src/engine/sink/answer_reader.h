@@ -37,6 +37,10 @@ class AnswerReader final : public Reader {
     delivery_->AnswersConsumed(taken_);
     return absl::OkStatus();
   }
+  Status StartFinished() override {
+    delivery_->AnswersOver();
+    return absl::OkStatus();
+  }
 
   StatusOr<Polled> Poll(size_t max_elements) override {
     Polled polled;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <utility>
 
@@ -29,18 +30,28 @@ Status Guarded(F f) {
 
 }  // namespace
 
-SinkDelivery::SinkDelivery(JobContext* job, std::string name, std::unique_ptr<SinkWriter> writer)
-    : job_(job), name_(std::move(name)), writer_(std::move(writer)) {}
+SinkDelivery::SinkDelivery(JobContext* job, std::string name, std::unique_ptr<SinkWriter> writer, Readers readers)
+    : job_(job), name_(std::move(name)), writer_(std::move(writer)), readers_(readers) {}
 
 SinkDelivery::~SinkDelivery() { Stop(); }
 
 // A note is all that a sink remembers: the last delivery confirmed, the writer's state, and the answers that no sealed
 // epoch has consumed. docs/formats/job_log.md has its layout.
 Status SinkDelivery::WriteNote(bool sync) {
+  // Before anything of it is remembered: the next run comes to the same delivery, and says the same.
+  if (!given_answers_.empty() && !readers_.answers) {
+    return absl::FailedPreconditionError(
+        "the destination refused rows, and nothing in the pipeline reads what it refuses: read it, so that the job can go on "
+        "without such rows");
+  }
   std::string note;
   {
     MutexLock lock(&mutex_);
-    for (std::string& encoded : given_answers_) kept_answers_.push_back({next_answer_++, std::move(encoded)});
+    if (answers_over_) given_answers_.clear();
+    for (std::string& encoded : given_answers_) {
+      job_->AddUndelivered(encoded.size());
+      kept_answers_.push_back({next_answer_++, std::move(encoded)});
+    }
     given_answers_.clear();
     PutVarint(&note, last_.first);
     PutVarint(&note, last_.second);
@@ -63,11 +74,12 @@ Status SinkDelivery::RestoreNote(std::string_view note) {
   last_.first = in.Varint();
   last_.second = static_cast<uint32_t>(in.Varint());
   next_answer_ = in.Varint();
-  kept_answers_.clear();
+  DropKeptAnswers(UINT64_MAX);
   for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
     Answered& answer = kept_answers_.emplace_back();
     answer.number = in.Varint();
     answer.encoded.assign(in.Bytes());
+    job_->AddUndelivered(answer.encoded.size());
   }
   state_.assign(in.Bytes());
   if (!in.ok()) return absl::DataLossError(absl::StrCat("the log holds a malformed note of sink '", name_, "'"));
@@ -95,10 +107,15 @@ Status SinkDelivery::Start(AppendNote append_note, std::function<void(Status)> o
     }
     answers_ = kept_answers_;
     published_answers_ = next_answer_ - 1;
+    CountAnswers();
     UpdateDelivered();
   }
   HB_RETURN_IF_ERROR(Annotate(writer_->Open(this, state_), absl::StrCat("opening sink '", name_, "'")));
-  if (job_->options().deterministic_seed == 0) thread_ = std::jthread([this] { Run(); });
+  if (job_->options().deterministic_seed == 0) {
+    thread_ = std::jthread([this] {
+      if (Status status = Guarded([this] { return Run(); }); !status.ok()) on_error_(std::move(status));
+    });
+  }
   return absl::OkStatus();
 }
 
@@ -135,6 +152,11 @@ void SinkDelivery::OnSealed(EpochId epoch) {
   ready_.Signal();
 }
 
+EpochId SinkDelivery::newest_epoch() const {
+  MutexLock lock(&mutex_);
+  return last_.first;
+}
+
 bool SinkDelivery::ConfirmedThrough(EpochId epoch) const {
   MutexLock lock(&mutex_);
   if (delivering_ != 0 && delivering_ <= epoch) return false;
@@ -163,6 +185,13 @@ bool SinkDelivery::TakeReady(std::pair<EpochId, uint32_t>* key, std::vector<Part
   return true;
 }
 
+void SinkDelivery::PutBack(const std::pair<EpochId, uint32_t>& key, std::vector<Part> parts) {
+  MutexLock lock(&mutex_);
+  delivering_ = 0;
+  std::vector<Part>& again = parts_[key];
+  again.insert(again.begin(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+}
+
 bool SinkDelivery::ReadyToFinish() {
   MutexLock lock(&mutex_);
   return !done_ && workers_finished_ == job_->options().workers && parts_.empty() && delivering_ == 0 &&
@@ -184,7 +213,13 @@ Status SinkDelivery::Deliver(const std::pair<EpochId, uint32_t>& key, const std:
   }
   {
     MutexLock lock(&mutex_);
-    last_ = key;
+    last_ = std::max(last_, key);  // at-least-once, a worker may have been ahead of another
+  }
+  // Before the delivery shows: the log drops the rows of what shows, and must not do so while it has no note of their delivery.
+  // Not synced: a confirmation that a crash forgets is found out again, since a delivery is idempotent.
+  HB_RETURN_IF_ERROR(WriteNote(false));
+  {
+    MutexLock lock(&mutex_);
     delivering_ = 0;
     UpdateDelivered();
   }
@@ -192,8 +227,7 @@ Status SinkDelivery::Deliver(const std::pair<EpochId, uint32_t>& key, const std:
   job_->TakeUndelivered(bytes);
   job_->NoteActivity();
   job_->coordinator.Unpark();
-  // Not synced: a confirmation that a crash forgets is found out again, since a delivery is idempotent.
-  return WriteNote(false);
+  return absl::OkStatus();
 }
 
 StatusOr<bool> SinkDelivery::Step() {
@@ -202,9 +236,7 @@ StatusOr<bool> SinkDelivery::Step() {
   if (TakeReady(&key, &parts)) {
     const Status status = Deliver(key, parts);
     if (absl::IsUnavailable(status)) {
-      MutexLock lock(&mutex_);
-      delivering_ = 0;
-      parts_[key] = std::move(parts);
+      PutBack(key, std::move(parts));
       return true;
     }
     HB_RETURN_IF_ERROR(Annotate(status, absl::StrCat("sink '", name_, "'")));
@@ -226,7 +258,7 @@ StatusOr<bool> SinkDelivery::Step() {
   return false;
 }
 
-void SinkDelivery::Run() {
+Status SinkDelivery::Run() {
   std::chrono::microseconds backoff{0};
   std::string last_problem;
   while (true) {
@@ -240,12 +272,12 @@ void SinkDelivery::Run() {
         }
         ready_.Wait(&mutex_);
       }
-      if (stopping_) return;
+      if (stopping_) return absl::OkStatus();
     }
     std::pair<EpochId, uint32_t> key;
     std::vector<Part> parts;
     if (!TakeReady(&key, &parts)) {
-      if (StatusOr<bool> stepped = Step(); !stepped.ok()) return on_error_(stepped.status());
+      HB_RETURN_IF_ERROR(Step().status());
       continue;
     }
     const Status status = Deliver(key, parts);
@@ -253,16 +285,13 @@ void SinkDelivery::Run() {
       backoff = std::chrono::microseconds(0);
       continue;
     }
-    if (!absl::IsUnavailable(status)) return on_error_(Annotate(status, absl::StrCat("sink '", name_, "'")));
+    if (!absl::IsUnavailable(status)) return Annotate(status, absl::StrCat("sink '", name_, "'"));
     if (last_problem != status.message()) {
       last_problem = std::string(status.message());
       LogWarning(absl::StrCat("sink '", name_, "' is trying again: ", last_problem));
     }
     backoff = std::clamp<std::chrono::microseconds>(backoff * 2, kFirstBackoff, kLongestBackoff);
-    MutexLock lock(&mutex_);
-    delivering_ = 0;
-    std::vector<Part>& again = parts_[key];
-    again.insert(again.begin(), std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
+    PutBack(key, std::move(parts));
   }
 }
 
@@ -283,13 +312,23 @@ void SinkDelivery::PublishAnswers() {
       if (answer.number > published_answers_) answers_.push_back(answer);
     }
     published_answers_ = next_answer_ - 1;
+    CountAnswers();
     wake = answers_wake_;
   }
   if (wake) wake();
 }
 
+// Answers that wait for their reader are work under way, and so are those that it took last until it asks again.
+void SinkDelivery::CountAnswers() {
+  const bool counted = !answers_.empty();
+  if (counted == answers_counted_) return;
+  answers_counted_ = counted;
+  counted ? job_->BeginWork() : job_->EndWork();
+}
+
 void SinkDelivery::TakeAnswers(size_t at_most, std::vector<Answered>* out) {
   MutexLock lock(&mutex_);
+  CountAnswers();
   while (!answers_.empty() && at_most-- > 0) {
     out->push_back(std::move(answers_.front()));
     answers_.pop_front();
@@ -298,8 +337,23 @@ void SinkDelivery::TakeAnswers(size_t at_most, std::vector<Answered>* out) {
 
 void SinkDelivery::AnswersConsumed(uint64_t number) {
   MutexLock lock(&mutex_);
-  while (!kept_answers_.empty() && kept_answers_.front().number <= number) kept_answers_.pop_front();
+  DropKeptAnswers(number);
   while (!answers_.empty() && answers_.front().number <= number) answers_.pop_front();
+}
+
+void SinkDelivery::AnswersOver() {
+  MutexLock lock(&mutex_);
+  answers_over_ = true;
+  DropKeptAnswers(UINT64_MAX);
+  answers_.clear();
+  CountAnswers();
+}
+
+void SinkDelivery::DropKeptAnswers(uint64_t through) {
+  while (!kept_answers_.empty() && kept_answers_.front().number <= through) {
+    job_->TakeUndelivered(kept_answers_.front().encoded.size());
+    kept_answers_.pop_front();
+  }
 }
 
 void SinkDelivery::SetAnswersWake(std::function<void()> wake) {

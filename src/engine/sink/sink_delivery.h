@@ -27,7 +27,13 @@ class SinkDelivery final : private SinkJournal {
   // Puts a note of this sink into the job's log; blocks until it is on disk when `sync`.
   using AppendNote = std::function<Status(std::string_view note, bool sync)>;
 
-  SinkDelivery(JobContext* job, std::string name, std::unique_ptr<SinkWriter> writer);
+  // Whether anything in the pipeline reads the elements that the encoder refuses, and the answers. What nobody reads would be
+  // lost in silence, so it fails the job.
+  struct Readers {
+    bool refused = true;
+    bool answers = true;
+  };
+  SinkDelivery(JobContext* job, std::string name, std::unique_ptr<SinkWriter> writer, Readers readers);
   ~SinkDelivery() override;
 
   // Recovery, before Start and in the order of the log: a note, or a sealed epoch's records of this sink.
@@ -51,6 +57,8 @@ class SinkDelivery final : private SinkJournal {
   bool ConfirmedThrough(EpochId epoch) const;
   // Every epoch up to this one is delivered: its records are no longer needed in the log.
   EpochId delivered_epoch() const { return delivered_epoch_.load(std::memory_order_acquire); }
+  // Of the newest delivery that is confirmed; after recovery what the last note says.
+  EpochId newest_epoch() const;
   // The input has finished, all is delivered, and the writer's Finish has returned.
   bool done() const { return done_.load(std::memory_order_acquire); }
 
@@ -62,6 +70,8 @@ class SinkDelivery final : private SinkJournal {
   void TakeAnswers(size_t at_most, std::vector<Answered>* out);
   // Answers up to `number` are consumed by a sealed epoch, or were by an earlier run: they need not be kept.
   void AnswersConsumed(uint64_t number);
+  // An earlier run has consumed all of them; what a repeated Finish says again is not needed.
+  void AnswersOver();
   void SetAnswersWake(std::function<void()> wake);
 
   // One delivery on the calling thread; true when there was one. Deterministic runs only.
@@ -69,6 +79,7 @@ class SinkDelivery final : private SinkJournal {
 
   int64_t rows_delivered() const { return rows_delivered_.load(std::memory_order_relaxed); }
   const std::string& name() const { return name_; }
+  bool refused_are_read() const { return readers_.refused; }
 
  private:
   struct Part {
@@ -82,19 +93,24 @@ class SinkDelivery final : private SinkJournal {
   void Remember(std::string_view state) override { state_.assign(state); }
   void Answer(std::string encoded) override;
 
-  void Run();
+  Status Run();  // until stopped
   bool HasReady() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Takes the next delivery that is ready; false when there is none.
   bool TakeReady(std::pair<EpochId, uint32_t>* key, std::vector<Part>* parts);
+  // It failed, and comes again ahead of what was staged for the same epoch and shard meanwhile.
+  void PutBack(const std::pair<EpochId, uint32_t>& key, std::vector<Part> parts);
   Status Deliver(const std::pair<EpochId, uint32_t>& key, const std::vector<Part>& parts);
   Status WriteNote(bool sync);
   void PublishAnswers();
+  void CountAnswers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void DropKeptAnswers(uint64_t through) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void UpdateDelivered() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool ReadyToFinish();
 
   JobContext* const job_;
   const std::string name_;
   const std::unique_ptr<SinkWriter> writer_;
+  const Readers readers_;
   AppendNote append_note_;
   std::function<void(Status)> on_error_;
 
@@ -106,7 +122,10 @@ class SinkDelivery final : private SinkJournal {
   EpochId finish_after_ ABSL_GUARDED_BY(mutex_) = 0;  // the epoch that must be sealed before Finish
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<Answered> answers_ ABSL_GUARDED_BY(mutex_);   // published, not yet taken by the reader
-  std::deque<Answered> kept_answers_ ABSL_GUARDED_BY(mutex_);  // not yet consumed by a sealed epoch
+  // Not yet consumed by a sealed epoch; their bytes count as undelivered.
+  std::deque<Answered> kept_answers_ ABSL_GUARDED_BY(mutex_);
+  bool answers_counted_ ABSL_GUARDED_BY(mutex_) = false;  // as work under way: the reader has not found answers_ empty yet
+  bool answers_over_ ABSL_GUARDED_BY(mutex_) = false;
   uint64_t next_answer_ ABSL_GUARDED_BY(mutex_) = 1;
   uint64_t published_answers_ ABSL_GUARDED_BY(mutex_) = 0;  // the newest that the reader may see
   std::function<void()> answers_wake_ ABSL_GUARDED_BY(mutex_);

@@ -29,7 +29,7 @@ class RowEncoder {
                                     const model::PaneInfo& pane, std::string* row) = 0;
 };
 
-// Output 0: elements that the encoder refused, as F, made by `refuse`.
+// Output 0: elements that the encoder refused, as F, made by `refuse`. Where nothing reads it, such an element fails the job.
 template <typename T, typename F>
 class SinkOperator final : public Operator {
  public:
@@ -57,13 +57,19 @@ class SinkOperator final : public Operator {
         continue;
       }
       OperatorCounters::Add(counters().failed, 1);
+      if (!delivery_->refused_are_read()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("'", context().name, "' cannot make a row of an element: ", shard.status().message(),
+                         "; nothing in the pipeline reads what the sink refuses: read it, so that the job can go on without "
+                         "such elements"));
+      }
       refused->Append(refuse_(batch->values[i], shard.status()), batch->timestamps[i], batch->windows[i],
                       batch->panes[i]);
     }
     // Counted from here on, so that sources wait for a slow seal as they do for a slow destination.
     context().job->AddUndelivered(bytes);
     staged_bytes_ += bytes;
-    if (context().job->options().mode == ProcessingMode::kAtLeastOnce) StageAll(epoch_ + 1, nullptr);
+    if (context().job->options().mode == ProcessingMode::kAtLeastOnce) StageAll(open_epoch(), nullptr);
     return output(0).Emit(std::move(refused));
   }
 
@@ -83,6 +89,8 @@ class SinkOperator final : public Operator {
   }
 
  private:
+  EpochId open_epoch() const { return epoch_ == 0 ? context().job->first_epoch() : epoch_ + 1; }
+
   StatusOr<uint32_t> Encode(const TypedBatch<T>& batch, size_t i) {
     try {
       return encoder_->Encode(batch.values[i], batch.timestamps[i], batch.windows[i], batch.panes[i], &row_);
@@ -110,7 +118,7 @@ class SinkOperator final : public Operator {
   std::map<uint32_t, std::string> staged_;
   std::string row_;
   size_t staged_bytes_ = 0;
-  EpochId epoch_ = 0;
+  EpochId epoch_ = 0;  // the newest that has ended here; 0 before the first of this run
   bool input_ended_ = false;
   bool end_told_ = false;
 };

@@ -66,6 +66,9 @@ class Reader {
   virtual Status Open(const ReaderContext& context) = 0;
   virtual Status Restore(bool replaces, std::string_view payload) = 0;
   virtual Status Start() { return absl::OkStatus(); }
+  // Instead of Start, where the sealed epochs of earlier runs hold all that this reader will ever give: acknowledge again what
+  // may not have been. Only Rewrite may be called after it.
+  virtual Status StartFinished() { return absl::OkStatus(); }
 
   // At most `max_elements`. An error fails the job.
   virtual StatusOr<Polled> Poll(size_t max_elements) = 0;
@@ -81,6 +84,8 @@ class Reader {
   virtual void Drain() = 0;
   // Any thread.
   virtual Backlog GetBacklog() const { return {}; }
+  // What is sealed is acknowledged to the outside and gone there: only a job that keeps a log may read it.
+  virtual bool acknowledges() const { return false; }
   // Polled only when nothing else is under way in the whole job (TestStream).
   virtual bool waits_for_quiescence() const { return false; }
 };

@@ -18,6 +18,11 @@ Status SourceOperator::Open(const OperatorContext& context, int outputs) {
     ReaderContext reader_context{context.job, context.name, number, [this] { wake_(); }};
     HB_RETURN_IF_ERROR(Annotate(reader->Open(reader_context), absl::StrCat("opening '", context.name, "'")));
     if (reader->waits_for_quiescence()) context.job->AwaitQuiescence();
+    if (reader->acknowledges() && context.job->options().state_dir.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("'", context.name, "' reads what is gone once it is acknowledged, and this job keeps nothing: give the job "
+                       "a state directory"));
+    }
     Split split;
     split.number = number;
     split.reader = std::move(reader);
@@ -28,7 +33,8 @@ Status SourceOperator::Open(const OperatorContext& context, int outputs) {
 
 Status SourceOperator::Start() {
   for (Split& split : owned_) {
-    HB_RETURN_IF_ERROR(Annotate(split.reader->Start(), absl::StrCat("starting '", context().name, "'")));
+    const Status started = split.over ? split.reader->StartFinished() : split.reader->Start();
+    HB_RETURN_IF_ERROR(Annotate(started, absl::StrCat("starting '", context().name, "'")));
     SetCounted(split, !split.finished);
   }
   return absl::OkStatus();
@@ -49,19 +55,22 @@ StatusOr<bool> SourceOperator::Poll() {
     StatusOr<Polled> result = split.reader->Poll(context().job->options().batch_size);
     if (!result.ok()) return Annotate(result.status(), absl::StrCat("reading '", context().name, "'"));
     Polled& polled = *result;
-    SetCounted(split, polled.state == Polled::State::kData);
+    const bool has_batch = polled.batch != nullptr && !polled.batch->empty();
     const bool moved = polled.watermark > split.watermark;
     split.watermark = std::max(split.watermark, polled.watermark);
     if (polled.state == Polled::State::kFinished) {
       split.finished = true;
       split.watermark = model::EventTime::Max();
     }
-    if (polled.batch != nullptr && !polled.batch->empty()) {
+    const bool something = has_batch || moved || split.finished || polled.state == Polled::State::kData;
+    // Before the split stops counting: another thread must not see quiescence in between.
+    if (something) context().job->BeginWork();
+    SetCounted(split, polled.state == Polled::State::kData);
+    if (has_batch) {
       OperatorCounters::Add(counters().elements_in, static_cast<int64_t>(polled.batch->size()));
       HB_RETURN_IF_ERROR(output(0).Emit(std::move(polled.batch)));
-      return true;
     }
-    if (split.finished || moved || polled.state == Polled::State::kData) return true;
+    if (something) return true;
   }
   return false;
 }
@@ -77,11 +86,15 @@ bool SourceOperator::finished() const {
 }
 
 void SourceOperator::Drain() {
-  for (Split& split : owned_) split.reader->Drain();
+  for (Split& split : owned_) {
+    if (!split.over) split.reader->Drain();
+  }
 }
 
 void SourceOperator::OnSealed(EpochId epoch) {
-  for (Split& split : owned_) split.reader->OnSealed(epoch);
+  for (Split& split : owned_) {
+    if (!split.over) split.reader->OnSealed(epoch);
+  }
 }
 
 Backlog SourceOperator::GetBacklog() const {
@@ -90,6 +103,7 @@ Backlog SourceOperator::GetBacklog() const {
     if (part >= 0) sum = std::max<int64_t>(sum, 0) + part;
   };
   for (const Split& split : owned_) {
+    if (split.over) continue;
     const Backlog backlog = split.reader->GetBacklog();
     add(total.elements, backlog.elements);
     add(total.bytes, backlog.bytes);
@@ -100,6 +114,7 @@ Backlog SourceOperator::GetBacklog() const {
 
 Status SourceOperator::OnMarker(EpochId epoch, EpochRecords* records) {
   for (Split& split : owned_) {
+    if (split.over) continue;
     ReaderRecords reader_records(records, context().id, split.number);
     HB_RETURN_IF_ERROR(split.reader->OnMarker(epoch, &reader_records));
     if (split.watermark > split.recorded_watermark) RecordWatermark(split, records);
@@ -128,6 +143,7 @@ Status SourceOperator::RestoreWatermark(uint32_t number, std::string_view payloa
   }
   split->recorded_watermark = split->watermark;
   split->finished = split->watermark >= model::EventTime::Max();
+  split->over = split->finished;
   return absl::OkStatus();
 }
 

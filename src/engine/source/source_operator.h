@@ -28,7 +28,8 @@ class SourceOperator final : public Operator {
   void SetWake(std::function<void()> wake) { wake_ = std::move(wake); }
   Status Start();
 
-  // One poll of one reader. True when something came of it: elements, a new watermark, an end.
+  // One poll of one reader. True when something came of it: elements, a new watermark, an end. Then it counts as work under way
+  // (JobContext::BeginWork), which the caller ends once all of it has been passed on.
   StatusOr<bool> Poll();
   // The least of the readers'; Max() when all have finished.
   model::EventTime watermark() const;
@@ -50,6 +51,7 @@ class SourceOperator final : public Operator {
     model::EventTime watermark = model::EventTime::Min();
     model::EventTime recorded_watermark = model::EventTime::Min();
     bool finished = false;
+    bool over = false;     // it had finished in an earlier run: its reader is not started, and gives nothing
     bool counted = false;  // as work under way: it may have more to give
   };
   void SetCounted(Split& split, bool counted);

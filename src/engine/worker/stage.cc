@@ -59,16 +59,13 @@ bool Stage::Flush() {
 
 StatusOr<bool> Stage::RunOnce() {
   if (source_ != nullptr) {
-    if (finished_ || !job_->sinks_have_room()) return false;
+    if (finished_ || (!always_polled_ && !job_->sinks_have_room())) return false;
     HB_ASSIGN_OR_RETURN(const bool worked, source_->Poll());
     if (!worked) return false;
     job_->NoteActivity();
-    if (const model::EventTime watermark = source_->watermark(); watermark > source_watermark_) {
-      source_watermark_ = watermark;
-      HB_RETURN_IF_ERROR(AdvanceWatermark(watermark));
-      return true;
-    }
-    HB_RETURN_IF_ERROR(AfterBatch());
+    const Status status = AfterPoll();
+    job_->EndWork();  // which Poll began
+    HB_RETURN_IF_ERROR(status);
     return true;
   }
   for (size_t tried = 0; tried < inputs_.size(); ++tried) {
@@ -103,6 +100,13 @@ Status Stage::Handle(size_t at, Message message) {
       return absl::OkStatus();
   }
   return absl::OkStatus();
+}
+
+Status Stage::AfterPoll() {
+  const model::EventTime watermark = source_->watermark();
+  if (watermark <= source_watermark_) return AfterBatch();
+  source_watermark_ = watermark;
+  return AdvanceWatermark(watermark);
 }
 
 Status Stage::AfterBatch() {
@@ -177,10 +181,10 @@ Status Stage::Start() {
   if (source_ != nullptr) {
     HB_RETURN_IF_ERROR(source_->Start());
     source_watermark_ = source_->watermark();  // Max() where no split is this worker's
-    if (source_watermark_ > model::EventTime::Min()) return AdvanceWatermark(source_watermark_);
-    return absl::OkStatus();
   }
-  if (restored_watermark_ > model::EventTime::Min()) return AdvanceWatermark(restored_watermark_);
+  const model::EventTime input = source_ != nullptr ? source_watermark_ : restored_watermark_;
+  // A generator's restored estimate is passed on before the first batch can be.
+  if (input > model::EventTime::Min() || generates_watermarks_) return AdvanceWatermark(input);
   return absl::OkStatus();
 }
 

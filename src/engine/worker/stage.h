@@ -30,7 +30,11 @@ class Stage {
   void AddSender(std::unique_ptr<ExchangeSender> sender, const OperatorContext& context, int upstream,
                  int upstream_output);
   void AddInput(Channel* channel, int port, Parker* sender);
-  void SetSource(SourceOperator* source) { source_ = source; }
+  // `always_polled`: also while the sinks have no room, as what their answers are needs it.
+  void SetSource(SourceOperator* source, bool always_polled) {
+    source_ = source;
+    always_polled_ = always_polled;
+  }
   // `outputs[i]`: how many output PCollections node i has. Opens every operator and joins them.
   Status Open(const std::vector<int>& outputs);
 
@@ -86,6 +90,7 @@ class Stage {
 
   Status Handle(size_t input, Message message);
   Status AfterBatch();
+  Status AfterPoll();
   Status AdvanceWatermark(model::EventTime root_input);
   void RecordWatermark(EpochRecords* records) const;
 
@@ -98,6 +103,7 @@ class Stage {
   std::optional<OperatorId> watermark_id_;
   model::EventTime recorded_watermark_ = model::EventTime::Min();
   SourceOperator* source_ = nullptr;
+  bool always_polled_ = false;
   bool generates_watermarks_ = false;  // one of the operators does
   model::EventTime source_watermark_ = model::EventTime::Min();
   size_t next_input_ = 0;

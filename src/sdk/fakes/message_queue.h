@@ -77,6 +77,11 @@ class MessageQueueReader final : public engine::Reader {
     queue_->Ack(sealed);
     return absl::OkStatus();
   }
+  Status StartFinished() override {
+    queue_->Ack({taken_.begin(), taken_.end()});
+    return absl::OkStatus();
+  }
+  bool acknowledges() const override { return true; }
 
   StatusOr<engine::Polled> Poll(size_t max_elements) override {
     HB_RETURN_IF_ERROR(queue_->Moment());
