@@ -46,6 +46,7 @@ class PubsubReader final : public engine::Reader {
   void OnSealed(engine::EpochId epoch) override;
   void Drain() override;
   engine::Backlog GetBacklog() const override;
+  bool acknowledges() const override { return true; }
 
   int64_t duplicates() const { return duplicates_.load(std::memory_order_relaxed); }
 
