@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct World {
   PowerSwitch power;
   MessageQueue<std::string> queue;
   OffsetTable raw, sums, refused;
+  ProcessingMode mode = ProcessingMode::kExactlyOnce;
 };
 
 struct Result {
@@ -65,6 +67,7 @@ Result ResultOf(const World& world) {
 Status RunOnce(World& world, int workers, uint64_t seed, JobState* state) {
   PipelineOptions options;
   options.name = "world";
+  options.mode = world.mode;
   options.state_dir = "/job";
   options.fs = &world.fs;
   options.clock = &world.clock;
@@ -139,6 +142,72 @@ TEST(ExactlyOnceTest, ThePowerGoesAtRandomMoments) {
     all_starts += starts;
   }
   EXPECT_GT(all_starts, 300);  // there were crashes
+}
+
+// What crashes repeat is there more than once; what `expected` has is there.
+void ExpectNothingMissing(const World& world, const Result& expected) {
+  const Result result = ResultOf(world);
+  EXPECT_THAT(result.raw, testing::IsSupersetOf(std::set<std::string>(expected.raw.begin(), expected.raw.end())));
+  EXPECT_THAT(result.sums, testing::IsSupersetOf(std::set<std::string>(expected.sums.begin(), expected.sums.end())));
+  for (const std::string& row : expected.refused) {
+    const std::string_view name = std::string_view(row).substr(0, row.size() - 1);  // without how often
+    EXPECT_TRUE(std::any_of(result.refused.begin(), result.refused.end(),
+                            [name](const std::string& other) { return other.starts_with(name); }))
+        << name;
+  }
+}
+
+TEST(ExactlyOnceTest, AtLeastOnceThePowerGoesAtRandomMomentsAndNothingIsMissing) {
+  const Result expected = Undisturbed();
+  int all_starts = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    World world(seed);
+    world.mode = ProcessingMode::kAtLeastOnce;
+    world.raw.SetAwayOneIn(seed % 3 == 0 ? 4 : 0);
+    world.sums.SetAwayOneIn(seed % 2 == 0 ? 3 : 0);
+    Rng rng(seed);
+    int starts = 0;
+    const Status status = RunToItsEnd(world, seed % 2 == 0 ? 3 : 1, rng, 40, &starts);
+    ASSERT_TRUE(status.ok()) << status;
+    ExpectNothingMissing(world, expected);
+    ASSERT_EQ(world.queue.acked(), kMessages);
+    if (HasFailure()) return;
+    all_starts += starts;
+  }
+  EXPECT_GT(all_starts, 300);
+}
+
+TEST(ExactlyOnceTest, ASourceThatForgetsNeedsAStateDirectory) {
+  MessageQueue<std::string> queue(Messages());
+  PipelineOptions options;
+  options.deterministic_seed = 1;
+  Pipeline pipeline(options);
+  pipeline | "Messages" >> fakes::ReadQueue(&queue);
+  const Status status = pipeline.Run();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("'Messages' reads what is gone once it is acknowledged"));
+}
+
+TEST(ExactlyOnceTest, WhatIsRefusedAndReadByNobodyFailsTheJob) {
+  for (const std::string row : {"refuse this", "bad row"}) {
+    OffsetTable table;
+    MemoryFileSystem fs;
+    for (int start = 0; start < 2; ++start) {  // also when it is started again
+      PipelineOptions options;
+      options.fs = &fs;
+      options.state_dir = "/job";
+      options.deterministic_seed = 5;
+      Pipeline pipeline(options);
+      const auto written = pipeline | "Rows" >> Create<std::string>(std::vector<std::string>{"a", row})
+                           | "Write" >> fakes::WriteTable(&table);
+      written.refused | "Elsewhere" >> WindowInto(GlobalWindows());  // which nobody reads
+      const Status status = pipeline.Run();
+      EXPECT_FALSE(status.ok());
+      EXPECT_THAT(std::string(status.message()), testing::HasSubstr("nothing in the pipeline reads what"));
+      EXPECT_THAT(std::string(status.message()), testing::HasSubstr("'Write'"));
+    }
+  }
 }
 
 // Every append and sync of the log fails once: the job says so, and a new one goes on from the last seal.

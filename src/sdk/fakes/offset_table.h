@@ -128,6 +128,35 @@ class OffsetTableWriter final : public engine::SinkWriter {
   std::vector<size_t> refused_;   // its rows that were left out
 };
 
+// At least once: rows go to the table's end.
+class AppendingTableWriter final : public engine::SinkWriter {
+ public:
+  explicit AppendingTableWriter(OffsetTable* table) : table_(table) {}
+
+  Status Open(engine::SinkJournal* journal, std::string_view state) override {
+    journal_ = journal;
+    return absl::OkStatus();
+  }
+  Status Deliver(const engine::Delivery& delivery) override {
+    std::vector<std::string_view> rows = delivery.rows;
+    std::vector<size_t> bad;
+    Status status = table_->Append(table_->rows().size(), rows, &bad);
+    if (!absl::IsInvalidArgument(status) || bad.empty()) return status;
+    for (const size_t row : bad) {
+      std::string encoded;
+      Coder<std::string>::Encode(std::string(rows[row]), &encoded);
+      journal_->Answer(std::move(encoded));
+    }
+    std::erase_if(rows, [](std::string_view row) { return row.starts_with("bad"); });
+    bad.clear();
+    return rows.empty() ? absl::OkStatus() : table_->Append(table_->rows().size(), rows, &bad);
+  }
+
+ private:
+  OffsetTable* const table_;
+  engine::SinkJournal* journal_ = nullptr;
+};
+
 // Rows as they are; a row that begins with "refuse" or "throw" the encoder does not take. Two shards, by the row's length.
 class RowAsItIs final : public engine::RowEncoder<std::string> {
  public:
@@ -143,7 +172,8 @@ class RowAsItIs final : public engine::RowEncoder<std::string> {
 inline Write<std::string, std::string, std::string> WriteTable(OffsetTable* table) {
   Write<std::string, std::string, std::string> write;
   write.urn = "test:transform:write_table:v1";
-  write.new_writer = [table](engine::JobContext*) -> StatusOr<std::unique_ptr<engine::SinkWriter>> {
+  write.new_writer = [table](engine::JobContext* job) -> StatusOr<std::unique_ptr<engine::SinkWriter>> {
+    if (job->options().mode == ProcessingMode::kAtLeastOnce) return std::make_unique<AppendingTableWriter>(table);
     return std::make_unique<OffsetTableWriter>(table);
   };
   write.new_encoder = [] { return std::make_unique<RowAsItIs>(); };
