@@ -53,7 +53,7 @@ class GroupingOperator final : public Operator {
     uint32_t unfired = 0;          // elements since the last pane
     uint32_t logged = 0;           // kAppends: how many of the values the log has
     bool dirty = false;            // in the table's list
-    bool rewrite = false;          // the log needs the whole cell
+    bool rewrite = false;          // the log needs the whole cell: it has values that are gone
     bool holds = false;            // has unfired elements that came before the end of the window
     std::unique_ptr<CellExtras> extras;
   };
@@ -295,10 +295,12 @@ class GroupingOperator final : public Operator {
     const model::EventTime timestamp = is_stamped ? cell.extras->hold.time() : in.window.MaxTimestamp();
     if (panes_ == nullptr) panes_ = std::make_unique<TypedBatch<Grouped>>();
     panes_->Append({entry.key, traits_.Extract(&cell.accumulator, keep)}, timestamp, in.window, pane);
-    if (!keep) cell.accumulator = traits_.Create();
-    if (!keep) cell.logged = 0;
+    if (!keep) {
+      cell.accumulator = traits_.Create();
+      cell.logged = 0;
+      cell.rewrite = true;
+    }
     cell.unfired = 0;
-    cell.rewrite = true;
     SetHolds(in, cell, false);
     if (cell.extras != nullptr) cell.extras->hold.Release();
     if (!ends_with_window_) MarkDirty(in, table, at);
