@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "engine/operator.h"
 #include "engine/progress/watermark_estimators.h"
@@ -28,24 +29,35 @@ class WatermarkGeneratorOperator final : public Operator {
   bool generates_watermarks() const override { return true; }
 
   Status OnMarker(EpochId epoch, EpochRecords* records) override {
-    if (!observed_) return absl::OkStatus();
+    // The estimates of workers that there are no longer live on in this one's.
+    for (const uint32_t unit : adopted_units_) records->Add(context().id, unit, true, {});
+    if (!observed_ && adopted_units_.empty()) return absl::OkStatus();
+    adopted_units_.clear();
     observed_ = false;
     return Rewrite(static_cast<uint32_t>(context().worker), records);
   }
   Status Rewrite(uint32_t unit, EpochRecords* records) override {
+    if (static_cast<int>(unit) != context().worker) return absl::OkStatus();  // ended by OnMarker
     estimator_.Encode(records->Begin(context().id, unit, true));
     records->End();
     return absl::OkStatus();
   }
+  // A worker that takes over for others goes on from the least of their estimates: what was in time for one stays so.
   Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
     ByteReader in(payload);
-    if (!estimator_.Decode(&in)) return absl::DataLossError("the log holds a malformed watermark estimate");
+    BoundedOutOfOrderness restored = estimator_;
+    if (!restored.Decode(&in)) return absl::DataLossError("the log holds a malformed watermark estimate");
+    if (!restored_ || restored.watermark() < estimator_.watermark()) estimator_ = restored;
+    restored_ = true;
+    if (static_cast<int>(unit) != context().worker) adopted_units_.push_back(unit);
     return absl::OkStatus();
   }
 
  private:
   BoundedOutOfOrderness estimator_;
   bool observed_ = false;
+  bool restored_ = false;
+  std::vector<uint32_t> adopted_units_;  // restored here, and not this worker's own
 };
 
 }  // namespace hornbeam::engine
