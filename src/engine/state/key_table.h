@@ -28,8 +28,8 @@ class KeyTable {
   std::vector<Entry>& entries() { return entries_; }
   Entry& operator[](size_t position) { return entries_[position]; }
 
-  // The position of the key's entry; made, with an empty cell, when there was none. Positions hold until an Erase,
-  // references until the next FindOrAdd.
+  // The position of the key's entry; made, with an empty cell, when there was none. Positions hold for good,
+  // references until the next FindOrAdd. Entries go only with the whole table.
   size_t FindOrAdd(const model::KeyHash& hash, const K& key) {
     if ((entries_.size() + 1) * 4 > slots_.size() * 3) Grow();
     const uint32_t bits = Bits(hash);
@@ -54,17 +54,6 @@ class KeyTable {
     return size();
   }
 
-  // Takes the entry with this hash away; the last entry, whose hash is `hash_of_last`, takes its position.
-  void Erase(size_t position, const model::KeyHash& hash, const model::KeyHash& hash_of_last) {
-    const size_t last = entries_.size() - 1;
-    RemoveSlot(SlotOf(Bits(hash), position));
-    if (position != last) {
-      slots_[SlotOf(Bits(hash_of_last), last)].position = static_cast<uint32_t>(position);
-      entries_[position] = std::move(entries_[last]);
-    }
-    entries_.pop_back();
-  }
-
  private:
   static constexpr uint32_t kFree = UINT32_MAX;
   struct Slot {
@@ -73,23 +62,6 @@ class KeyTable {
   };
   // The slice is taken from the high half, so these bits differ within a slice.
   static uint32_t Bits(const model::KeyHash& hash) { return static_cast<uint32_t>(hash.low); }
-
-  size_t SlotOf(uint32_t bits, size_t position) const {
-    size_t at = bits & mask_;
-    while (slots_[at].position != position) at = (at + 1) & mask_;
-    return at;
-  }
-
-  // Linear probing without tombstones: what stood behind the gap moves up.
-  void RemoveSlot(size_t gap) {
-    for (size_t at = (gap + 1) & mask_; slots_[at].position != kFree; at = (at + 1) & mask_) {
-      const size_t home = slots_[at].bits & mask_;
-      if (((at - home) & mask_) < ((at - gap) & mask_)) continue;
-      slots_[gap] = slots_[at];
-      gap = at;
-    }
-    slots_[gap] = Slot{};
-  }
 
   void Grow() {
     const std::vector<Slot> old = std::move(slots_);

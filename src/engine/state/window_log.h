@@ -15,8 +15,7 @@ enum class WindowOp : uint8_t {
   kWindow = 1,  // start, end: the operations that follow are on this window
   kPut = 2,     // key, cell: the whole cell
   kAppend = 3,  // key, what was added to the cell
-  kErase = 4,   // key
-  kDrop = 5,    // the window with all its cells is gone
+  kDrop = 4,    // the window with all its cells is gone
 };
 
 class WindowLogWriter {
