@@ -9,13 +9,15 @@
 // `Expand(const PCollection<In>&, const std::string& name)` (or, at the root, `Expand(Pipeline&, name)`) that returns
 // PCollections; it applies others under names "name/Inner". Names are unique in a pipeline: a job finds its state by them.
 //
-// Building never fails on the spot: the first mistake is kept and returned by Run.
+// Building never fails on the spot: the first mistake is kept and returned by Run. (A Flatten of nothing that is not told of
+// its pipeline has nowhere to keep it.)
 #ifndef HORNBEAM_PIPELINE_H_
 #define HORNBEAM_PIPELINE_H_
 
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,14 +68,25 @@ class Pipeline {
   const WindowingStrategy& windowing(model::PCollectionId id) const;
   bool bounded(model::PCollectionId id) const;
   void NoteMistake(Status status);
+  // The elements of a collection cannot be copied, so one transform at most may read it.
+  void NoteMoveOnly(model::PCollectionId id) { move_only_.push_back(id); }
+  // The transform added last may park elements, which hold its output watermark.
+  void NoteParking() { parking_.push_back(last_transform()); }
+  // The name of a transform in front of the collection, however far, that may park elements; empty where there is none.
+  std::string ParkingBefore(model::PCollectionId id) const;
   // Run after a job that finished: an assertion about what it put out.
   void AddCheck(std::function<Status()> check) { checks_.push_back(std::move(check)); }
   Status RunChecks() const;
 
  private:
+  // INVALID_ARGUMENT where two transforms read a collection that cannot be copied.
+  Status CheckReaders() const;
+
   PipelineOptions options_;
   model::Pipeline graph_;
   Status mistake_;
+  std::vector<model::PCollectionId> move_only_;
+  std::vector<model::TransformId> parking_;
   std::vector<std::function<Status()>> checks_;
 };
 
@@ -131,7 +144,9 @@ namespace internal {
 // The ids that Pipeline::Add gave, as typed handles; invalid ones after a mistake, which Run reports.
 template <typename T>
 PCollection<T> Handle(Pipeline& pipeline, const std::vector<model::PCollectionId>& ids, size_t i = 0) {
-  return i < ids.size() ? PCollection<T>(&pipeline, ids[i]) : PCollection<T>(&pipeline, model::PCollectionId{-1});
+  if (i >= ids.size()) return PCollection<T>(&pipeline, model::PCollectionId{-1});
+  if constexpr (!std::is_copy_constructible_v<T>) pipeline.NoteMoveOnly(ids[i]);
+  return PCollection<T>(&pipeline, ids[i]);
 }
 
 }  // namespace internal

@@ -89,6 +89,44 @@ TEST(FailureTest, ADeadLetterHasTheElementAndNothingElseIsLeftOfIt) {
   });
 }
 
+TEST(FailureTest, ADeadLetterThatNobodyReadsFailsTheJob) {
+  ForEachMode(1, [](const TestMode& mode) {
+    SCOPED_TRACE(ToString(mode));
+    Collector<std::string> text;
+    const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
+      const auto split = pipeline | "Words" >> Words() | "Split" >> ParDo(Split()).WithOutputs(kText, kSize).WithFailures();
+      split.Get(kText) | "Text" >> Collect(&text);
+    });
+    EXPECT_TRUE(absl::IsAborted(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("'Split' failed"));
+  });
+}
+
+TEST(FailureTest, WhatParksElementsComesBehindAWatermarkMadeOfThem) {
+  for (const bool behind : {false, true}) {
+    PipelineOptions options;
+    options.deterministic_seed = 1;
+    Pipeline pipeline(options);
+    const auto flaky = ParDo<std::string>([](const std::string& word, OutputReceiver<std::string>& out) {
+                         out.Output(word);
+                       }).OnFailure(FailurePolicy::kRetry);
+    const WithWatermark watermark(BoundedOutOfOrderness(Seconds(1), Seconds(1)));
+    const auto words = pipeline | "Words" >> Words();
+    if (behind) {
+      words | "Watermark" >> watermark | "Flaky" >> flaky;
+    } else {
+      words | "Flaky" >> flaky | "Upper" >> Map([](const std::string& word) { return word; }) | "Watermark" >> watermark;
+    }
+    const Status status = pipeline.Run();
+    if (behind) {
+      EXPECT_TRUE(status.ok()) << status;
+    } else {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+      EXPECT_THAT(std::string(status.message()), HasSubstr("'Flaky'"));
+    }
+  }
+}
+
 TEST(FailureTest, AnElementThatIsMovedFromIsTriedOnce) {
   Collector<FailedElement> failed;
   PipelineOptions options;
@@ -181,6 +219,7 @@ TEST(FailureTest, TheHoldOfAParkedElementShowsInTheSnapshot) {
     options.state_dir = "/job";
     options.workers = 1;
     options.deterministic_seed = 3;
+    options.allow_unsafe_triggers = true;
     Pipeline pipeline(options);
     Collector<std::string> words;
     // The pane of the element is the one that it was parked with, also after a restart.
@@ -215,6 +254,68 @@ TEST(FailureTest, TheHoldOfAParkedElementShowsInTheSnapshot) {
       EXPECT_EQ(flaky->output_watermark, EventTime::Max());
     }
   }
+}
+
+// A parked element is logged once, whatever else is parked and however often it is tried, and counts against what may wait.
+TEST(FailureTest, ParkedElementsAreLoggedOnceAndCounted) {
+  bool mended = false;
+  const auto fn = [&mended](const std::string& word, const ElementContext&, OutputReceiver<std::string>& out) {
+    if (!mended) throw std::runtime_error("not yet");
+    out.Output(word);
+  };
+  using Flaky = engine::ParDoOperator<std::string, decltype(fn), std::string>;
+  ManualClock clock(1'000'000);
+  engine::JobOptions options;
+  options.clock = &clock;
+  engine::JobContext job(options);
+  std::vector<engine::EpochRecords> log;
+  const auto mark = [&](engine::Operator& op) {
+    ASSERT_TRUE(op.OnMarker(log.size() + 1, &log.emplace_back()).ok());
+  };
+  constexpr int kParked = 300;
+  Flaky flaky(fn, FailurePolicy::kRetry);
+  ASSERT_TRUE(flaky.Open({&job, {}, "Flaky", 1, 2}, 2).ok());
+  for (int i = 0; i < kParked; ++i) {
+    auto batch = std::make_unique<engine::TypedBatch<std::string>>();
+    batch->Append("word", EventTime::FromSeconds(i), Window::Global(), PaneInfo::NoFiring());
+    ASSERT_TRUE(flaky.Process(0, std::move(batch)).ok());
+    mark(flaky);
+    EXPECT_LT(log.back().size_bytes(), 100u);
+  }
+  EXPECT_GT(job.undelivered_bytes(), size_t{kParked} * 256);
+  clock.AdvanceMicros(1'500'000);
+  ASSERT_TRUE(flaky.OnProcessingTime(job.Now()).ok());  // every one fails again
+  mark(flaky);
+  EXPECT_LT(log.back().size_bytes(), size_t{kParked} * 20);
+
+  // Another worker takes over after a crash, as if there were only one now.
+  engine::JobContext next_job(options);
+  Flaky next(fn, FailurePolicy::kRetry);
+  const auto restore = [&](Flaky& into) {
+    for (const engine::EpochRecords& records : log) {
+      engine::RecordReader reader(records.bytes());
+      engine::RecordView record;
+      while (reader.Next(&record)) ASSERT_TRUE(into.Restore(record.key.unit, record.replaces, record.payload).ok());
+    }
+  };
+  ASSERT_TRUE(next.Open({&next_job, {}, "Flaky", 0, 1}, 2).ok());
+  restore(next);
+  EXPECT_GT(next_job.undelivered_bytes(), size_t{kParked} * 256);
+  EXPECT_EQ(next.AdvanceWatermark(EventTime::Max()).value(), EventTime::FromSeconds(0));
+  mark(next);
+  mended = true;
+  ASSERT_TRUE(next.OnProcessingTime(next_job.Now()).ok());
+  EXPECT_EQ(next.output(0).elements(), kParked);
+  EXPECT_EQ(next_job.undelivered_bytes(), 0u);
+  EXPECT_EQ(next.AdvanceWatermark(EventTime::Max()).value(), EventTime::Max());
+  mark(next);
+  // Nothing is left in the log.
+  engine::JobContext last_job(options);
+  Flaky last(fn, FailurePolicy::kRetry);
+  ASSERT_TRUE(last.Open({&last_job, {}, "Flaky", 0, 1}, 2).ok());
+  restore(last);
+  EXPECT_EQ(last_job.undelivered_bytes(), 0u);
+  EXPECT_EQ(last.AdvanceWatermark(EventTime::Max()).value(), EventTime::Max());
 }
 
 TEST(FailureTest, ATypeThatCannotBeParkedIsRefusedAtTheStart) {

@@ -120,6 +120,69 @@ TEST(GraphTest, AMistakeIsToldByRun) {
   const auto b = a | "Tens" >> WindowInto(FixedWindows(Seconds(10)));
   Flatten("Mixed", std::vector{a, b});
   EXPECT_THAT(std::string(mixed.Run().message()), testing::HasSubstr("'Mixed'"));
+
+  Pipeline untagged;
+  const OutputTag<Event> kThere{"there"};
+  const auto outputs = untagged | "Some" >> Some({})
+                       | "Tagged" >> ParDo([](const Event&, OutputReceiver<Event>&) {}).WithOutputs(kThere);
+  outputs.Get(OutputTag<Event>{"elsewhere"}) | "Plus" >> Plus(1);
+  EXPECT_THAT(std::string(untagged.Run().message()), testing::HasSubstr("'elsewhere'"));
+}
+
+TEST(GraphTest, AFlattenOfNothingIsEmpty) {
+  PipelineOptions options;
+  options.deterministic_seed = 1;
+  Pipeline pipeline(options);
+  Collector<Event> none;
+  Flatten(pipeline, "None", std::vector<PCollection<Event>>{}) | "Collect" >> Collect(&none);
+  const Status status = pipeline.Run();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(none.elements().empty());
+}
+
+TEST(GraphTest, WhatCannotBeCopiedHasOneReader) {
+  for (const int readers : {1, 2}) {
+    PipelineOptions options;
+    options.deterministic_seed = 1;
+    Pipeline pipeline(options);
+    const auto boxes = pipeline | "Some" >> Some({{"a", 1}})
+                       | "Box" >> Map([](const Event& event) { return std::make_unique<int64_t>(event.value); });
+    const auto open = Map([](const std::unique_ptr<int64_t>& box) { return *box; });
+    boxes | "Open" >> open;
+    if (readers == 2) boxes | "Again" >> open;
+    const Status status = pipeline.Run();
+    EXPECT_EQ(status.ok(), readers == 1) << status;
+    if (readers == 1) continue;
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr("'Open' and 'Again'"));
+  }
+}
+
+TEST(GraphTest, AWorkerThatTakesOverForOthersGoesOnFromTheLeastWatermark) {
+  engine::JobContext job({});
+  const engine::BoundedOutOfOrderness estimator(Seconds(1), Seconds(1));
+  engine::EpochRecords log;
+  for (const uint32_t worker : {0, 1}) {
+    engine::WatermarkGeneratorOperator before(estimator);
+    ASSERT_TRUE(before.Open({&job, {}, "Watermark", static_cast<int>(worker), 2}, 1).ok());
+    auto batch = std::make_unique<engine::TypedBatch<int64_t>>();
+    batch->Append(1, EventTime::FromSeconds(worker == 0 ? 11 : 101), Window::Global(), PaneInfo::NoFiring());
+    ASSERT_TRUE(before.Process(0, std::move(batch)).ok());
+    ASSERT_TRUE(before.OnMarker(1, &log).ok());
+  }
+  engine::WatermarkGeneratorOperator after(estimator);
+  ASSERT_TRUE(after.Open({&job, {}, "Watermark", 0, 1}, 1).ok());
+  engine::RecordReader reader(log.bytes());
+  engine::RecordView record;
+  while (reader.Next(&record)) ASSERT_TRUE(after.Restore(record.key.unit, record.replaces, record.payload).ok());
+  EXPECT_EQ(after.AdvanceWatermark(EventTime::Min()).value(), EventTime::FromSeconds(10));
+  // The other worker's estimate has ended.
+  engine::EpochRecords next;
+  ASSERT_TRUE(after.OnMarker(2, &next).ok());
+  engine::RecordReader next_reader(next.bytes());
+  std::vector<std::pair<uint32_t, bool>> units;  // and whether it lives on
+  while (next_reader.Next(&record)) units.push_back({record.key.unit, !record.payload.empty()});
+  EXPECT_THAT(units, UnorderedElementsAre(std::pair(1u, false), std::pair(0u, true)));
 }
 
 }  // namespace

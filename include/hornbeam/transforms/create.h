@@ -102,8 +102,10 @@ class Create : public PTransform {
     for (T& value : values) stamped->push_back({std::move(value), EventTime::Min()});
     values_ = std::move(stamped);
   }
-  explicit Create(std::vector<TimestampedValue<T>> values)
-      : values_(std::make_shared<std::vector<TimestampedValue<T>>>(std::move(values))) {}
+  explicit Create(std::vector<TimestampedValue<T>> values) {
+    for (TimestampedValue<T>& value : values) value.timestamp = EventTime::FromMicros(value.timestamp.us);
+    values_ = std::make_shared<std::vector<TimestampedValue<T>>>(std::move(values));
+  }
 
   PCollection<T> Expand(Pipeline& pipeline, const std::string& name) const {
     return Read<T>("beam:transform:create:v1", 1, true, [values = values_](uint32_t, engine::JobContext*) {
@@ -116,7 +118,8 @@ class Create : public PTransform {
   std::shared_ptr<const std::vector<TimestampedValue<T>>> values_;
 };
 
-// Merges collections of one type. Their windowing must be the same.
+// Merges collections of one type. Their windowing must be the same. REQUIRES: there is one at least; where there may be none,
+// the pipeline has to be named.
 template <typename T>
 PCollection<T> Flatten(const std::string& name, const std::vector<PCollection<T>>& inputs) {
   HB_CHECK(!inputs.empty());
@@ -134,6 +137,12 @@ PCollection<T> Flatten(const std::string& name, const std::vector<PCollection<T>
   factory->shape = engine::Shape::kFlatten;
   return internal::Handle<T>(pipeline, pipeline.Add(name, "beam:transform:flatten:v1", std::move(ids), std::move(factory),
                                                     {inputs[0].windowing()}, bounded));
+}
+
+// The same; of no collections at all, an empty one.
+template <typename T>
+PCollection<T> Flatten(Pipeline& pipeline, const std::string& name, const std::vector<PCollection<T>>& inputs) {
+  return inputs.empty() ? Create<T>(std::vector<T>{}).Expand(pipeline, name) : Flatten(name, inputs);
 }
 
 }  // namespace hornbeam

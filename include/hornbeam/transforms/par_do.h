@@ -12,6 +12,8 @@
 //   auto parsed = lines | "Parse" >> ParDo<Event>(parse).WithFailures();
 //   parsed.main() | ...;  parsed.failures() | "DeadLetter" >> ...;
 //
+// Where nobody reads failures(), a failed element fails the job whatever was asked for.
+//
 // Several outputs have tags:
 //
 //   const OutputTag<Event> kEvents{"events"};
@@ -29,6 +31,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "engine/operators/par_do.h"
 #include "hornbeam/pipeline.h"
 
@@ -56,14 +59,18 @@ class PCollectionTuple {
   auto Get() const {
     return std::get<I>(collections_);
   }
-  // REQUIRES: the tag was given to WithOutputs.
+  // A tag that was given to WithOutputs. Another is a mistake, which Run reports.
   template <typename T>
   PCollection<T> Get(const OutputTag<T>& tag) const {
     const PCollection<T>* found = nullptr;
     size_t i = 0;
     std::apply([&](const auto&... collection) { (Match(tag, names_[i++], collection, &found), ...); }, collections_);
-    HB_CHECK(found != nullptr);
-    return *found;
+    if (found != nullptr) return *found;
+    Pipeline& pipeline = failures_.pipeline();
+    pipeline.NoteMistake(absl::InvalidArgumentError(
+        absl::StrCat("a ParDo with the outputs '", absl::StrJoin(names_, "', '"), "' has none called '", tag.name,
+                     "' of the type asked for; Get takes a tag that was given to WithOutputs")));
+    return PCollection<T>(&pipeline, model::PCollectionId{-1});
   }
   // Elements that the DoFn failed on; of a ParDo that was applied WithFailures.
   PCollection<FailedElement> failures() const { return failures_; }
@@ -165,6 +172,7 @@ PCollectionTuple<Outs...> ApplyParDo(const PCollection<In>& input, const std::st
   const std::vector<WindowingStrategy> windowing(sizeof...(Outs) + 1, input.windowing());
   const std::vector<model::PCollectionId> ids =
       pipeline.Add(name, "beam:transform:pardo:v1", {input.id()}, std::move(factory), windowing, input.bounded());
+  if (settings.policy == FailurePolicy::kRetry && !ids.empty()) pipeline.NoteParking();
   return [&]<size_t... I>(std::index_sequence<I...>) {
     return PCollectionTuple<Outs...>(settings.output_names, {Handle<Outs>(pipeline, ids, I)...},
                                      Handle<FailedElement>(pipeline, ids, sizeof...(Outs)));

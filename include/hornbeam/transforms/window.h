@@ -14,6 +14,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "engine/operators/watermark_generator.h"
 #include "engine/operators/window_into.h"
 #include "hornbeam/pipeline.h"
@@ -86,13 +87,19 @@ using engine::BoundedOutOfOrderness;
 
 // Makes a watermark of the timestamps of the elements that pass, for a source that does not know its own, as a file of events:
 // stamp them first (OutputReceiver::OutputWithTimestamp). Not Beam's: there a source has to know. An element that comes later
-// than the estimator allows is late.
+// than the estimator allows is late. It knows nothing of what is held in front of it, so a ParDo that parks elements
+// (FailurePolicy::kRetry) has to come behind it; Run says so where one does not.
 class WithWatermark : public PTransform {
  public:
   explicit WithWatermark(BoundedOutOfOrderness estimator) : estimator_(estimator) {}
 
   template <typename T>
   PCollection<T> Expand(const PCollection<T>& input, const std::string& name) const {
+    if (const std::string parking = input.pipeline().ParkingBefore(input.id()); !parking.empty()) {
+      input.pipeline().NoteMistake(absl::InvalidArgumentError(
+          absl::StrCat("'", name, "' makes a watermark that would run past the elements that '", parking,
+                       "' parks and retries in front of it: move it in front, or dead-letter the failures of '", parking, "'")));
+    }
     auto factory = std::make_shared<engine::OperatorFactory>();
     factory->new_operator = [estimator = estimator_] {
       return std::make_unique<engine::WatermarkGeneratorOperator>(estimator);

@@ -14,7 +14,8 @@ namespace hornbeam::engine {
 enum class FailurePolicy {
   kFail,        // the job fails, with a message that names transform, window and element
   kDeadLetter,  // the element goes to the transform's failed output, and the job goes on
-  kRetry,       // it is parked, holding its watermark, and tried again for ever, ever less often
+  kRetry,       // it is parked, holding its watermark, and tried again for ever, ever less often; while
+                // too much is parked (JobOptions::undelivered_limit_bytes) sources rest
 };
 
 struct FailedElement {

@@ -54,7 +54,9 @@ class OutputReceiver {
 
   void Output(T value) { OutputWithTimestamp(std::move(value), in_->timestamps[index_]); }
 
+  // A timestamp outside of event time is taken for the nearest in it.
   void OutputWithTimestamp(T value, model::EventTime timestamp) {
+    timestamp = model::EventTime::FromMicros(timestamp.us);
     if (out_ == nullptr) Begin();
     if (uniform_) {
       out_->values.push_back(std::move(value));
@@ -138,31 +140,27 @@ class ParDoOperator final : public Operator {
   }
 
   Status OnMarker(EpochId epoch, EpochRecords* records) override {
-    // What workers that there are no longer had parked is written here from now on.
+    const auto own = static_cast<uint32_t>(context().worker);
+    if (adopted_units_.empty()) {
+      if (!changes_.empty()) records->Add(context().id, own, false, changes_);
+      changes_.clear();
+      return absl::OkStatus();
+    }
+    // What workers that there are no longer had parked is written here from now on, under numbers of this worker's.
     for (const uint32_t unit : adopted_units_) records->Add(context().id, unit, true, {});
     adopted_units_.clear();
-    if (!parked_changed_) return absl::OkStatus();
-    parked_changed_ = false;
-    return Rewrite(static_cast<uint32_t>(context().worker), records);
+    changes_.clear();
+    for (auto& [id, parked] : parked_) {
+      if (parked.number == kNoNumber) parked.number = next_number_++;
+    }
+    return Rewrite(own, records);
   }
 
   Status Rewrite(uint32_t unit, EpochRecords* records) override {
     if (static_cast<int>(unit) != context().worker) return absl::OkStatus();  // ended by OnMarker
     if constexpr (kCanPark) {
       std::string* const out = records->Begin(context().id, unit, true);
-      for (const auto& [id, parked] : parked_) {
-        model::Coder<In>::Encode(parked.batch->values[0], out);
-        model::Coder<model::EventTime>::Encode(parked.batch->timestamps[0], out);
-        const model::Window& window = parked.batch->windows[0];
-        PutSigned(out, window.start.us);
-        PutSigned(out, window.end.us);
-        const model::PaneInfo& pane = parked.batch->panes[0];
-        out->push_back(static_cast<char>(static_cast<int>(pane.timing) | (pane.is_first ? 4 : 0) | (pane.is_last ? 8 : 0)));
-        PutSigned(out, pane.index);
-        PutSigned(out, pane.on_time_index);
-        PutVarint(out, static_cast<uint64_t>(parked.attempts));
-        PutBytes(out, parked.error);
-      }
+      for (const auto& [id, parked] : parked_) LogParked(parked, out);
       records->End();
     }
     return absl::OkStatus();
@@ -170,23 +168,30 @@ class ParDoOperator final : public Operator {
 
   Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
     if constexpr (kCanPark) {
+      if (replaces) ForgetRestored(unit);
       ByteReader in(payload);
-      while (in.ok() && !in.done()) HB_RETURN_IF_ERROR(RestoreParked(in));
-      if (static_cast<int>(unit) != context().worker) {
+      while (in.ok() && !in.done()) HB_RETURN_IF_ERROR(RestoreOp(unit, in));
+      if (static_cast<int>(unit) != context().worker && !std::count(adopted_units_.begin(), adopted_units_.end(), unit)) {
         adopted_units_.push_back(unit);
-        parked_changed_ = true;
       }
-      return in.ok() ? absl::OkStatus() : absl::DataLossError("the log holds malformed parked elements");
+      return in.ok() ? absl::OkStatus() : Malformed();
     }
     return Operator::Restore(unit, replaces, payload);
   }
 
  private:
+  // What the log hears of parked elements, which it knows by a number (docs/formats/job_log.md).
+  enum class ParkOp : uint8_t { kPark = 1, kRetried = 2, kUnpark = 3 };
+  static constexpr uint64_t kNoNumber = 0;
+  static constexpr size_t kParkedOverheadBytes = 256;  // what one costs beside its encoded bytes, about
+
   struct Parked {
     std::unique_ptr<TypedBatch<In>> batch;  // of one element
     int64_t attempts = 0;
     std::string error;
     Hold hold;
+    uint64_t number = kNoNumber;  // in this worker's unit of the log; none while it is in another's
+    size_t bytes = 0;             // that the job counts for it
   };
 
   template <typename F>
@@ -275,7 +280,9 @@ class ParDoOperator final : public Operator {
   Status OnFailure(TypedBatch<In>& batch, size_t i, std::string error) {
     OperatorCounters::Add(counters().failed, 1);
     const int64_t attempts = kKeepsElement ? context().job->options().attempts : 1;
-    switch (policy_) {
+    // A dead letter that nobody reads would be an element that vanished.
+    const bool unread = policy_ == FailurePolicy::kDeadLetter && !output(kFailedOutput).has_consumers();
+    switch (unread ? FailurePolicy::kFail : policy_) {
       case FailurePolicy::kFail:
         return absl::AbortedError(absl::StrCat(
             "'", context().name, "' failed on an element of window ", ToString(batch.windows[i]), ": ", error,
@@ -299,17 +306,57 @@ class ParDoOperator final : public Operator {
     if constexpr (kCanPark) {
       auto one = std::make_unique<TypedBatch<In>>();
       one->Append(batch.values[i], batch.timestamps[i], batch.windows[i], batch.panes[i]);
-      AddParked(std::move(one), attempts, std::move(error), context().job->Now() + Backoff(attempts));
-      parked_changed_ = true;
+      Parked& parked = AddParked(std::move(one), attempts, std::move(error), context().job->Now() + Backoff(attempts));
+      parked.number = next_number_++;
+      const size_t before = changes_.size();
+      LogParked(parked, &changes_);
+      Count(parked, changes_.size() - before);
     }
   }
 
-  void AddParked(std::unique_ptr<TypedBatch<In>> one, int64_t attempts, std::string error,
-                 model::ProcessingTime retry_at) {
+  Parked& AddParked(std::unique_ptr<TypedBatch<In>> one, int64_t attempts, std::string error,
+                    model::ProcessingTime retry_at) {
     const uint64_t id = next_parked_++;
     Hold hold = holds_.HoldAt(one->timestamps[0]);
-    parked_.insert({id, Parked{std::move(one), attempts, std::move(error), std::move(hold)}});
     retries_.insert({retry_at, id});
+    return parked_.insert({id, Parked{std::move(one), attempts, std::move(error), std::move(hold)}}).first->second;
+  }
+
+  // Parked elements are held in memory, so sources wait while there are too many, as for sinks.
+  void Count(Parked& parked, size_t encoded_bytes) {
+    parked.bytes = encoded_bytes + kParkedOverheadBytes;
+    context().job->AddUndelivered(parked.bytes);
+  }
+
+  auto Unpark(typename std::map<uint64_t, Parked>::iterator at) {
+    context().job->TakeUndelivered(at->second.bytes);
+    return parked_.erase(at);
+  }
+
+  void LogParked(const Parked& parked, std::string* out) const {
+    out->push_back(static_cast<char>(ParkOp::kPark));
+    PutVarint(out, parked.number);
+    model::Coder<In>::Encode(parked.batch->values[0], out);
+    model::Coder<model::EventTime>::Encode(parked.batch->timestamps[0], out);
+    const model::Window& window = parked.batch->windows[0];
+    PutSigned(out, window.start.us);
+    PutSigned(out, window.end.us);
+    const model::PaneInfo& pane = parked.batch->panes[0];
+    out->push_back(static_cast<char>(static_cast<int>(pane.timing) | (pane.is_first ? 4 : 0) | (pane.is_last ? 8 : 0)));
+    PutSigned(out, pane.index);
+    PutSigned(out, pane.on_time_index);
+    LogAttempts(parked, out);
+  }
+  static void LogAttempts(const Parked& parked, std::string* out) {
+    PutVarint(out, static_cast<uint64_t>(parked.attempts));
+    PutBytes(out, parked.error);
+  }
+  // The op and the element's number. One that is still in another worker's unit is written whole at the next marker.
+  bool LogOp(ParkOp op, const Parked& parked) {
+    if (parked.number == kNoNumber) return false;
+    changes_.push_back(static_cast<char>(op));
+    PutVarint(&changes_, parked.number);
+    return true;
   }
 
   // A second after the first failure, then twice as long each time, up to five minutes.
@@ -320,30 +367,51 @@ class ParDoOperator final : public Operator {
 
   Status RetryParked(uint64_t id) {
     if constexpr (kCanPark) {
-      Parked& parked = parked_.at(id);
+      const auto at = parked_.find(id);
+      if (at == parked_.end()) return absl::OkStatus();  // the log had it parked, and then no more
+      Parked& parked = at->second;
       TypedBatch<In> one = *parked.batch;
       TakeUp(one);
       if (std::optional<std::string> error = Try(one, 0)) {
         parked.attempts += context().job->options().attempts;
         parked.error = std::move(*error);
         retries_.insert({context().job->Now() + Backoff(parked.attempts), id});
+        if (LogOp(ParkOp::kRetried, parked)) LogAttempts(parked, &changes_);
       } else {
         HB_RETURN_IF_ERROR(EmitAll());
-        parked_.erase(id);
+        LogOp(ParkOp::kUnpark, parked);
+        Unpark(at);
       }
-      parked_changed_ = true;
     }
     return absl::OkStatus();
   }
 
-  Status RestoreParked(ByteReader& in) {
+  static Status Malformed() { return absl::DataLossError("the log holds malformed parked elements"); }
+
+  Status RestoreOp(uint32_t unit, ByteReader& in) {
+    const auto op = static_cast<ParkOp>(in.Byte());
+    const uint64_t number = in.Varint();
+    if (op == ParkOp::kPark) return RestoreParked(unit, number, in);
+    const auto known = restored_.find({unit, number});
+    if (known == restored_.end()) return Malformed();
+    const auto at = parked_.find(known->second);
+    if (op == ParkOp::kRetried) {
+      RestoreAttempts(in, &at->second);
+      return in.ok() ? absl::OkStatus() : Malformed();
+    }
+    if (op != ParkOp::kUnpark) return Malformed();
+    Unpark(at);
+    restored_.erase(known);
+    return absl::OkStatus();
+  }
+
+  Status RestoreParked(uint32_t unit, uint64_t number, ByteReader& in) {
+    const size_t before = in.remaining();
     auto one = std::make_unique<TypedBatch<In>>();
     In element;
     model::EventTime timestamp;
     model::Window window;
-    if (!model::Coder<In>::Decode(in, &element) || !model::Coder<model::EventTime>::Decode(in, &timestamp)) {
-      return absl::DataLossError("the log holds malformed parked elements");
-    }
+    if (!model::Coder<In>::Decode(in, &element) || !model::Coder<model::EventTime>::Decode(in, &timestamp)) return Malformed();
     window.start.us = in.Signed();
     window.end.us = in.Signed();
     model::PaneInfo pane;
@@ -353,11 +421,29 @@ class ParDoOperator final : public Operator {
     pane.is_last = (flags & 8) != 0;
     pane.index = in.Signed();
     pane.on_time_index = in.Signed();
-    const int64_t attempts = static_cast<int64_t>(in.Varint());
-    std::string error(in.Bytes());
     one->Append(std::move(element), timestamp, window, pane);
-    AddParked(std::move(one), attempts, std::move(error), context().job->Now());  // at once: what failed may have been mended
-    return absl::OkStatus();
+    // Tried at once: what failed may have been mended.
+    const uint64_t id = next_parked_;
+    Parked& parked = AddParked(std::move(one), 0, {}, context().job->Now());
+    RestoreAttempts(in, &parked);
+    Count(parked, before - in.remaining());
+    if (static_cast<int>(unit) == context().worker) {
+      parked.number = number;
+      next_number_ = std::max(next_number_, number + 1);
+    }
+    return restored_.insert({{unit, number}, id}).second && in.ok() ? absl::OkStatus() : Malformed();
+  }
+  static void RestoreAttempts(ByteReader& in, Parked* parked) {
+    parked->attempts = static_cast<int64_t>(in.Varint());
+    parked->error.assign(in.Bytes());
+  }
+
+  // The unit's state comes anew.
+  void ForgetRestored(uint32_t unit) {
+    for (auto at = restored_.lower_bound({unit, 0}); at != restored_.end() && at->first.first == unit;) {
+      Unpark(parked_.find(at->second));
+      at = restored_.erase(at);
+    }
   }
 
   Fn fn_;
@@ -369,7 +455,9 @@ class ParDoOperator final : public Operator {
   std::map<uint64_t, Parked> parked_;
   std::multimap<model::ProcessingTime, uint64_t> retries_;
   uint64_t next_parked_ = 1;
-  bool parked_changed_ = false;
+  uint64_t next_number_ = 1;
+  std::string changes_;  // operations since the last marker
+  std::map<std::pair<uint32_t, uint64_t>, uint64_t> restored_;  // unit and number in the log -> id; for Restore alone
   std::vector<uint32_t> adopted_units_;  // restored here, and not this worker's own
 };
 
