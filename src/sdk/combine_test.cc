@@ -53,6 +53,7 @@ TEST(CombineTest, LiftedEqualsUnlifted) {
         SCOPED_TRACE(ToString(mode));
         Collector<Event> lifted, unlifted;
         const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
+          pipeline.options().allow_unsafe_triggers = true;  // for Unliftable
           WindowInto windowing = WindowInto(FixedWindows(Seconds(10))).WithAllowedLateness(Seconds(12)).Triggering(trigger);
           if (accumulating) windowing = windowing.AccumulatingFiredPanes();
           const auto read = pipeline | "Events" >> events;

@@ -87,6 +87,7 @@ void ExpectPanes(const Events& events, const WindowInto& windowing, const std::v
     Collector<KV<std::string, std::vector<int64_t>>> groups;
     Collector<Event> sums;
     const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
+      pipeline.options().allow_unsafe_triggers = true;  // what they do is stated here, too
       const auto windowed = pipeline | "Events" >> events | "Window" >> windowing;
       windowed | "Group" >> GroupByKey() | "Groups" >> Collect(&groups);
       windowed | "Sum" >> CombinePerKey(Sum<int64_t>()) | "Sums" >> Collect(&sums);
@@ -465,6 +466,65 @@ TEST(GroupingTest, WhatIsDroppedAsLateIsCounted) {
       EXPECT_EQ(found, 3);
     }
   }
+}
+
+TEST(GroupingTest, WhatBeamRefusesToGroupIsRefused) {
+  const auto run = [](const WindowInto& windowing, bool combine, bool allow) {
+    PipelineOptions options;
+    options.deterministic_seed = 1;
+    options.allow_unsafe_triggers = allow;
+    Pipeline pipeline(options);
+    const auto windowed = pipeline | "Events" >> Begin().AdvanceWatermarkToInfinity() | "Window" >> windowing;
+    if (combine) {
+      windowed | "Step" >> CombinePerKey(Sum<int64_t>());
+    } else {
+      windowed | "Step" >> GroupByKey();
+    }
+    return pipeline.Run();
+  };
+  for (const bool combine : {false, true}) {
+    for (const WindowInto& windowing : {WindowInto(GlobalWindows()), Tens().Triggering(Trigger::AfterCount(1)),
+                                        TensLate().Triggering(Trigger::AfterWatermark())}) {
+      const Status status = run(windowing, combine, false);
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+      EXPECT_THAT(std::string(status.message()), testing::HasSubstr("'Step'"));
+      EXPECT_TRUE(run(windowing, combine, true).ok());
+    }
+    EXPECT_TRUE(run(Tens().Triggering(Trigger::AfterWatermark()), combine, false).ok());
+  }
+}
+
+// What a firing leaves in place is not written again: the log grows with what comes.
+TEST(GroupingTest, AnAccumulatingGroupingLogsWhatIsNew) {
+  using Grouping = engine::GroupingOperator<engine::GroupValues<std::string, int64_t>>;
+  model::WindowingStrategy strategy;
+  strategy.trigger = Trigger::Repeatedly(Trigger::AfterCount(1));
+  strategy.accumulation_mode = AccumulationMode::kAccumulating;
+  engine::JobContext job({});
+  Grouping grouping(strategy, {});
+  ASSERT_TRUE(grouping.Open({&job, {}, "Group"}, 1).ok());
+  std::vector<engine::EpochRecords> log(1000);
+  for (size_t i = 0; i < log.size(); ++i) {
+    auto batch = std::make_unique<engine::TypedBatch<Event>>();
+    batch->Append({"key", 7}, At(1), Window::Global(), PaneInfo::NoFiring());
+    batch->hashes.push_back(model::HashKey(std::string("key")));
+    ASSERT_TRUE(grouping.Process(0, std::move(batch)).ok());
+    ASSERT_TRUE(grouping.OnMarker(i + 1, &log[i]).ok());
+    EXPECT_LT(log[i].size_bytes(), 100u);
+  }
+  // All of it is there again.
+  Grouping restored(strategy, {});
+  ASSERT_TRUE(restored.Open({&job, {}, "Group"}, 1).ok());
+  const uint32_t slice = model::HashKey(std::string("key")).slice();
+  for (const engine::EpochRecords& records : log) {
+    engine::RecordReader reader(records.bytes());
+    engine::RecordView record;
+    while (reader.Next(&record)) ASSERT_TRUE(restored.Restore(slice, record.replaces, record.payload).ok());
+  }
+  engine::EpochRecords before, after;
+  ASSERT_TRUE(grouping.Rewrite(slice, &before).ok());
+  ASSERT_TRUE(restored.Rewrite(slice, &after).ok());
+  EXPECT_EQ(after.bytes(), before.bytes());
 }
 
 }  // namespace

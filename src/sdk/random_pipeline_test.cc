@@ -109,6 +109,7 @@ std::vector<std::string> PanesOf(const Case& random, const TestMode& mode) {
   Collector<KV<std::string, std::vector<int64_t>>> groups, again;
   Collector<Event> sums;
   const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
+    pipeline.options().allow_unsafe_triggers = true;
     const auto windowed = pipeline | "Events" >> random.events | "Window" >> random.windowing;
     const auto grouped = windowed | "Group" >> GroupByKey();
     grouped | "Groups" >> Collect(&groups);

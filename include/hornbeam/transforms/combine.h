@@ -102,6 +102,7 @@ class CombinePerKey : public PTransform {
     using AccumulatorT = typename CombineFn::AccumulatorT;
     Pipeline& pipeline = input.pipeline();
     const WindowingStrategy strategy = input.windowing();
+    internal::CheckGrouping(pipeline, name, strategy, input.bounded());
     const auto output = [&](const std::string& step, model::PCollectionId from, auto factory) {
       return internal::Handle<KV<K, typename CombineFn::OutputT>>(
           pipeline, pipeline.Add(step, "beam:transform:combine_per_key:v1", {from}, std::move(factory),

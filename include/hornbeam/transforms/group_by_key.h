@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "engine/exchange/keyed_exchange.h"
 #include "engine/operators/deduplicate.h"
 #include "engine/operators/grouping.h"
@@ -20,6 +21,12 @@ namespace internal {
 inline WindowingStrategy AfterGrouping(WindowingStrategy strategy) {
   strategy.trigger = strategy.trigger.Continuation();
   return strategy;
+}
+
+// Notes what Beam refuses to group, unless the options allow it.
+inline void CheckGrouping(Pipeline& pipeline, const std::string& name, const WindowingStrategy& strategy, bool bounded) {
+  if (pipeline.options().allow_unsafe_triggers) return;
+  pipeline.NoteMistake(Annotate(strategy.ValidateForGrouping(bounded), absl::StrCat("'", name, "'")));
 }
 
 // A transform behind a keyed exchange. K and V need coders: they cross workers, and wait in state.
@@ -42,6 +49,7 @@ class GroupByKey : public PTransform {
   template <typename K, typename V>
   PCollection<KV<K, std::vector<V>>> Expand(const PCollection<KV<K, V>>& input, const std::string& name) const {
     const WindowingStrategy strategy = input.windowing();
+    internal::CheckGrouping(input.pipeline(), name, strategy, input.bounded());
     auto factory = internal::KeyedFactory<K, V>([strategy] {
       return std::make_unique<engine::GroupingOperator<engine::GroupValues<K, V>>>(strategy,
                                                                                     engine::GroupValues<K, V>{});
