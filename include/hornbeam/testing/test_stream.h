@@ -4,7 +4,7 @@
 //   pipeline | "Events" >> TestStream<std::string>()
 //                              .AdvanceWatermarkTo(EventTime::FromSeconds(0))
 //                              .AddElements({"a", "b"})                       // at the watermark
-//                              .AddElements({{"c", EventTime::FromSeconds(5)}})
+//                              .AddTimestamped({{"c", EventTime::FromSeconds(5)}})
 //                              .AdvanceProcessingTime(Minutes(2))            // needs a ManualClock in the options
 //                              .AdvanceWatermarkToInfinity();
 #ifndef HORNBEAM_TESTING_TEST_STREAM_H_
