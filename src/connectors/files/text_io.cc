@@ -33,15 +33,15 @@ PCollection<Slice> ReadLines::Expand(Pipeline& pipeline, const std::string& name
       .Expand(pipeline, name);
 }
 
-void WriteLines::Expand(const PCollection<std::string>& input, const std::string& name) const {
+PCollection<std::string> WriteLines::Expand(const PCollection<std::string>& input, const std::string& name) const {
   Write<std::string, std::string, std::string> write;
   write.urn = "hornbeam:transform:write_lines:v1";
   write.new_writer = [path = path_](engine::JobContext* job) -> StatusOr<std::unique_ptr<engine::SinkWriter>> {
-    return std::make_unique<connectors::LineWriter>(job->options().fs, path);
+    return std::make_unique<connectors::LineWriter>(job->options().fs, path, job->options().mode);
   };
   write.new_encoder = [] { return std::make_unique<LineEncoder>(); };
-  write.refuse = [](const std::string& line, const Status& why) { return std::string(why.message()); };
-  write.Expand(input, name);
+  write.refuse = [](const std::string& line, const Status&) { return line; };
+  return write.Expand(input, name).refused;
 }
 
 }  // namespace hornbeam::io
