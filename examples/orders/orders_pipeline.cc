@@ -31,9 +31,14 @@ class ParseOrder {
       dead_letters.Output(payload);
       return;
     }
+    const EventTime at = EventTime::FromSeconds(ts);  // event time comes from the message
+    if (at <= EventTime::Min() || at >= EventTime::EndOfGlobalWindow()) {
+      dead_letters.Output(payload);  // milliseconds or worse: no such time
+      return;
+    }
     order.id = id;
     order.store = store;
-    orders.OutputWithTimestamp(std::move(order), EventTime::FromSeconds(ts));  // event time comes from the message
+    orders.OutputWithTimestamp(std::move(order), at);
   }
 
  private:
