@@ -31,6 +31,11 @@ Status LineReader::Restore(bool replaces, std::string_view payload) {
         absl::StrCat("the job began to read '", path_, "' with ", splits, " workers and has ", splits_,
                      " now; start it with ", splits, " workers, or with a new state directory"));
   }
+  if (resume_at_ > file_bytes_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", path_, "' has ", file_bytes_, " bytes and the job had read ", resume_at_,
+                     "; put the file back, or start the job with a new state directory"));
+  }
   return absl::OkStatus();
 }
 
@@ -74,7 +79,7 @@ StatusOr<bool> LineReader::LoadBlock() {
   buffer_->append(kPadding, '\0');
   if (resume_at_ > 0) {
     next_ = static_cast<size_t>(resume_at_ - buffer_start_);
-  } else if (buffer_start_ == 0) {
+  } else if (BlockStart() == 0) {
     next_ = 0;
   } else {
     const size_t newline = buffer_->find('\n');
