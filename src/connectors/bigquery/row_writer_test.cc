@@ -171,7 +171,7 @@ TEST_F(RowWriterTest, AnUnsignedNumberThatIsTooGreatFailsTheRow) {
                 row.Set("id", "x");
                 row.Set("amount", kMost);
               }).ok());
-  EXPECT_EQ(connectors::RowToJson(*layout_, row_), R"({"id":"x","amount":"9223372036854775807"})");
+  EXPECT_EQ(connectors::RowToJson(*layout_, row_), R"({"id":"x","amount":9223372036854775807})");
   for (const char* column : {"amount", "exact", "price"}) {
     EXPECT_THAT(Error([&](RowWriter& row) {
                   row.Set("id", "x");
