@@ -18,6 +18,13 @@ constexpr std::chrono::milliseconds kFirstBackoff{20};
 constexpr std::chrono::milliseconds kLongestBackoff{2'000};
 constexpr std::chrono::milliseconds kFinalTimeout{5'000};
 
+// How long a call may take that must be over at `deadline`; 0: it is too late.
+std::chrono::milliseconds TimeFor(std::chrono::steady_clock::time_point deadline) {
+  const auto now = std::chrono::steady_clock::now();
+  if (deadline <= now) return std::chrono::milliseconds{0};
+  return std::min(kTimeout, std::chrono::duration_cast<std::chrono::milliseconds>(deadline - now));
+}
+
 // The end of the request that begins with id number `begin`.
 size_t RequestEnd(const AckIds& ids, size_t begin) {
   size_t bytes = 0;
@@ -81,29 +88,36 @@ void LeaseKeeper::Run() {
       tick = !nudged_;
       nudged_ = false;
     }
-    backoff = SendAcks() ? std::chrono::milliseconds{0}
+    backoff = SendAcks(Deadline::max()) ? std::chrono::milliseconds{0}
                          : std::clamp(backoff * 2, kFirstBackoff, kLongestBackoff);
-    if (give_back_.load(std::memory_order_acquire)) GiveBack(ledger_->TakeUnpolled());
+    if (give_back_.load(std::memory_order_acquire)) {
+      GiveBack(ledger_->TakeUnpolled(), std::chrono::steady_clock::now() + kFinalTimeout);
+    }
     ExtendLeases();
     RenewMark();
     if (tick) wake_();
   }
-  const auto give_up = std::chrono::steady_clock::now() + kFinalTimeout;
-  while (!SendAcks() && std::chrono::steady_clock::now() < give_up) {
+  const Deadline give_up = std::chrono::steady_clock::now() + kFinalTimeout;
+  while (!SendAcks(give_up) && std::chrono::steady_clock::now() < give_up) {
     std::this_thread::sleep_for(kFirstBackoff);  // nobody is left who could signal
   }
-  GiveBack(ledger_->TakeUnsealed());
+  GiveBack(ledger_->TakeUnsealed(), give_up);
   if (mark_ != nullptr) mark_->Remove();
 }
 
-bool LeaseKeeper::SendAcks() {
+bool LeaseKeeper::SendAcks(Deadline deadline) {
   while (true) {
     const AckLedger::Acks acks = ledger_->TakeAcks(kMaxRequestBytes);
     if (acks.ids.empty()) {
       last_problem_.clear();
       return true;
     }
-    const Status status = client_->Acknowledge(acks.ids, 0, acks.ids.size(), kTimeout);
+    const std::chrono::milliseconds timeout = TimeFor(deadline);
+    if (timeout.count() == 0) {
+      ledger_->Returned();
+      return false;
+    }
+    const Status status = client_->Acknowledge(acks.ids, 0, acks.ids.size(), timeout);
     if (status.ok()) {
       ledger_->Confirm(acks.through);
       continue;
@@ -132,10 +146,12 @@ void LeaseKeeper::ExtendLeases() {
   }
 }
 
-void LeaseKeeper::GiveBack(const AckIds& ids) {
+void LeaseKeeper::GiveBack(const AckIds& ids, Deadline deadline) {
   for (size_t begin = 0; begin < ids.size();) {
     const size_t end = RequestEnd(ids, begin);
-    if (!client_->ModifyAckDeadline(ids, begin, end, 0, kFinalTimeout).ok()) return;
+    const std::chrono::milliseconds timeout = TimeFor(deadline);
+    if (timeout.count() == 0) return;  // the leases lapse
+    if (!client_->ModifyAckDeadline(ids, begin, end, 0, timeout).ok()) return;
     begin = end;
   }
 }

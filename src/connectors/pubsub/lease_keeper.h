@@ -4,6 +4,7 @@
 #define HORNBEAM_CONNECTORS_PUBSUB_LEASE_KEEPER_H_
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <thread>
@@ -23,7 +24,8 @@ class LeaseKeeper {
   // while nothing else happens: a watermark moves with the clock.
   LeaseKeeper(SubscriptionClient* client, AckLedger* ledger, ReaderMark* mark, const Clock* clock,
               int lease_seconds, std::function<void()> wake);
-  // Acknowledges what is sealed and gives back the rest, as far as five seconds allow.
+  // When the call that is under way is over (it is given ten seconds), acknowledges what is sealed
+  // and gives back the rest, as far as five seconds allow, and takes the mark off.
   ~LeaseKeeper();
 
   void Start();
@@ -34,10 +36,11 @@ class LeaseKeeper {
 
  private:
   void Run();
-  // False: the server does not answer; try again later.
-  bool SendAcks();
+  using Deadline = std::chrono::steady_clock::time_point;
+  // False: the server does not answer, or the time is over; try again later.
+  bool SendAcks(Deadline deadline);
   void ExtendLeases();
-  void GiveBack(const AckIds& ids);
+  void GiveBack(const AckIds& ids, Deadline deadline);
   void RenewMark();
 
   SubscriptionClient* const client_;
