@@ -4,13 +4,16 @@
 
 namespace hornbeam::connectors {
 
-void AckLedger::Add(AckIds ids, model::EventTime oldest, model::ProcessingTime now) {
+void AckLedger::Add(AckIds ids, uint64_t bytes, model::EventTime oldest,
+                    model::ProcessingTime now) {
   if (ids.empty()) return;
   MutexLock lock(&mutex_);
   Block& block = blocks_.emplace_back();
   block.first = received_;
   received_ += ids.size();
   block.ids = std::move(ids);
+  block.bytes = bytes;
+  bytes_ += bytes;
   block.oldest = oldest;
   block.leased_at = now;
 }
@@ -61,7 +64,10 @@ AckLedger::Acks AckLedger::TakeAcks(size_t max_bytes) {
 void AckLedger::Confirm(uint64_t through) {
   MutexLock lock(&mutex_);
   confirmed_ = std::max(confirmed_, through);
-  while (!blocks_.empty() && blocks_.front().end() <= confirmed_) blocks_.pop_front();
+  while (!blocks_.empty() && blocks_.front().end() <= confirmed_) {
+    bytes_ -= blocks_.front().bytes;
+    blocks_.pop_front();
+  }
 }
 
 void AckLedger::Returned() {
@@ -100,7 +106,10 @@ AckIds AckLedger::TakeFrom(uint64_t from) {
       ids.Add(block.ids[n - block.first]);
     }
   }
-  while (!blocks_.empty() && blocks_.back().first >= from) blocks_.pop_back();
+  while (!blocks_.empty() && blocks_.back().first >= from) {
+    bytes_ -= blocks_.back().bytes;
+    blocks_.pop_back();
+  }
   if (!blocks_.empty() && blocks_.back().end() > from) {
     AckIds kept;
     for (uint64_t n = blocks_.back().first; n < from; ++n)
@@ -126,6 +135,16 @@ AckIds AckLedger::TakeUnsealed() {
 uint64_t AckLedger::confirmed() const {
   MutexLock lock(&mutex_);
   return confirmed_;
+}
+
+uint64_t AckLedger::received() const {
+  MutexLock lock(&mutex_);
+  return received_;
+}
+
+uint64_t AckLedger::outstanding_bytes() const {
+  MutexLock lock(&mutex_);
+  return bytes_;
 }
 
 uint64_t AckLedger::outstanding() const {

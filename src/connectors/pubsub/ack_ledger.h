@@ -50,8 +50,9 @@ class AckLedger {
   // A lease lasts for `lease` from when it was given and is extended when less than half is left.
   explicit AckLedger(model::Duration lease) : lease_(lease) {}
 
-  // Messages that were received together at `now`; `oldest` is the least of their publish times.
-  void Add(AckIds ids, model::EventTime oldest, model::ProcessingTime now);
+  // Messages of `bytes` bytes in all that were received together at `now`; `oldest` is the least of
+  // their publish times.
+  void Add(AckIds ids, uint64_t bytes, model::EventTime oldest, model::ProcessingTime now);
   // The pipeline has taken the first `count` messages of all.
   void Polled(uint64_t count);
   // `epoch` ends behind what was polled so far.
@@ -82,8 +83,12 @@ class AckLedger {
 
   // Every message below this number is acknowledged for certain. Any thread.
   uint64_t confirmed() const;
+  // How many were received. Goes back when unpolled messages are taken out.
+  uint64_t received() const;
   // Messages received and not confirmed.
   uint64_t outstanding() const;
+  // Their bytes, or more: what was received together counts until all of it is confirmed.
+  uint64_t outstanding_bytes() const;
   // The least publish time of these, to the block; Max() when there are none.
   model::EventTime oldest() const;
 
@@ -91,6 +96,7 @@ class AckLedger {
   struct Block {
     uint64_t first = 0;
     AckIds ids;
+    uint64_t bytes = 0;
     model::EventTime oldest;
     model::ProcessingTime leased_at;
 
@@ -104,6 +110,7 @@ class AckLedger {
   std::deque<Block> blocks_
       ABSL_GUARDED_BY(mutex_);  // ascending; the first may be partly confirmed
   std::deque<std::pair<engine::EpochId, uint64_t>> marks_ ABSL_GUARDED_BY(mutex_);
+  uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;  // of blocks_
   uint64_t received_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t polled_ ABSL_GUARDED_BY(mutex_) = 0;
   uint64_t sealed_ ABSL_GUARDED_BY(mutex_) = 0;

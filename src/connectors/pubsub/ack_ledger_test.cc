@@ -28,7 +28,7 @@ std::vector<std::string> List(const AckIds& ids) {
 class AckLedgerTest : public testing::Test {
  protected:
   void Receive(const std::vector<std::string>& ids, model::ProcessingTime now = kNow) {
-    ledger_.Add(Ids(ids), model::EventTime::FromSeconds(1), now);
+    ledger_.Add(Ids(ids), 10 * ids.size(), model::EventTime::FromSeconds(1), now);
   }
   AckLedger ledger_{model::Seconds(10)};
 };
@@ -106,6 +106,27 @@ TEST_F(AckLedgerTest, ADrainGivesBackWhatIsNotPolledAndStillAcknowledgesTheRest)
   ledger_.Mark(1);
   ledger_.Seal(1);
   EXPECT_THAT(List(ledger_.TakeAcks(1000).ids), ElementsAre("a"));
+}
+
+TEST_F(AckLedgerTest, CountsWhatIsOutstanding) {
+  Receive({"a", "b"});
+  Receive({"c", "d", "e"});
+  EXPECT_EQ(ledger_.received(), 5u);
+  EXPECT_EQ(ledger_.outstanding(), 5u);
+  EXPECT_EQ(ledger_.outstanding_bytes(), 50u);
+  ledger_.Polled(3);
+  ledger_.Mark(1);
+  ledger_.Seal(1);
+  ledger_.Confirm(1);
+  EXPECT_EQ(ledger_.outstanding(), 4u);
+  EXPECT_EQ(ledger_.outstanding_bytes(), 50u);
+  ledger_.Confirm(3);
+  EXPECT_EQ(ledger_.outstanding(), 2u);
+  EXPECT_EQ(ledger_.outstanding_bytes(), 30u);
+  Receive({"f"});
+  ledger_.TakeUnpolled();
+  EXPECT_EQ(ledger_.received(), 3u);
+  EXPECT_EQ(ledger_.outstanding(), 0u);
 }
 
 TEST_F(AckLedgerTest, TheEndGivesBackWhatIsNotSealed) {

@@ -12,6 +12,13 @@
 namespace hornbeam::connectors {
 namespace {
 
+// What stands in front of an id where it is hashed: which kind of id it is.
+constexpr char kIdAttribute = 'a';
+constexpr char kMessageId = 'm';
+// What a message takes besides its texts, and an attribute besides name and value, at most.
+constexpr uint64_t kMessageOverhead = 64;
+constexpr uint64_t kAttributeOverhead = 16;
+
 template <typename T>
 void MoveBehind(std::vector<T>&& from, std::vector<T>* to) {
   to->insert(to->end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
@@ -24,6 +31,7 @@ void ReceivedMessages::Append(ReceivedMessages&& more) {
   MoveBehind(std::move(more.event_times), &event_times);
   MoveBehind(std::move(more.ids), &ids);
   oldest_event = std::min(oldest_event, more.oldest_event);
+  bytes += more.bytes;
 }
 
 model::EventTime MessageDecoder::Decode(google::pubsub::v1::StreamingPullResponse* response,
@@ -33,6 +41,7 @@ model::EventTime MessageDecoder::Decode(google::pubsub::v1::StreamingPullRespons
   received->event_times.reserve(count);
   received->ids.reserve(count);
   model::EventTime oldest_published = model::EventTime::Max();
+  std::string scratch;
   for (auto& envelope : *response->mutable_received_messages()) {
     ack_ids->Add(envelope.ack_id());
     auto& from = *envelope.mutable_message();
@@ -40,6 +49,7 @@ model::EventTime MessageDecoder::Decode(google::pubsub::v1::StreamingPullRespons
     message.data = std::move(*from.mutable_data());
     message.attributes.reserve(static_cast<size_t>(from.attributes_size()));
     for (auto& [name, value] : *from.mutable_attributes()) {
+      received->bytes += name.size() + value.size() + kAttributeOverhead;
       message.attributes.emplace_back(name, std::move(value));
     }
     std::sort(message.attributes.begin(), message.attributes.end());
@@ -47,8 +57,10 @@ model::EventTime MessageDecoder::Decode(google::pubsub::v1::StreamingPullRespons
     message.publish_time.us =
         from.publish_time().seconds() * 1'000'000 + from.publish_time().nanos() / 1000;
     message.ordering_key = std::move(*from.mutable_ordering_key());
+    received->bytes += message.data.size() + message.message_id.size() +
+                       message.ordering_key.size() + kMessageOverhead;
     oldest_published = std::min(oldest_published, message.publish_time);
-    received->ids.push_back(IdOf(message));
+    received->ids.push_back(IdOf(message, &scratch));
     const model::EventTime event_time = EventTimeOf(&message);
     received->event_times.push_back(event_time);
     if (message.timestamp_error.empty()) {
@@ -74,13 +86,12 @@ model::EventTime MessageDecoder::EventTimeOf(io::PubsubMessage* message) const {
   return message->publish_time;
 }
 
-model::KeyHash MessageDecoder::IdOf(const io::PubsubMessage& message) const {
-  if (!id_attribute_.empty()) {
-    if (const std::string* const id = message.Attribute(id_attribute_)) {
-      return model::HashKeyBytes(*id);
-    }
-  }
-  return model::HashKeyBytes(message.message_id);
+model::KeyHash MessageDecoder::IdOf(const io::PubsubMessage& message, std::string* scratch) const {
+  const std::string* const id =
+      id_attribute_.empty() ? nullptr : message.Attribute(id_attribute_);
+  scratch->assign(1, id != nullptr ? kIdAttribute : kMessageId);
+  scratch->append(id != nullptr ? *id : message.message_id);
+  return model::HashKeyBytes(*scratch);
 }
 
 }  // namespace hornbeam::connectors

@@ -2,6 +2,7 @@
 #ifndef HORNBEAM_CONNECTORS_PUBSUB_MESSAGE_DECODER_H_
 #define HORNBEAM_CONNECTORS_PUBSUB_MESSAGE_DECODER_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,11 @@ namespace hornbeam::connectors {
 struct ReceivedMessages {
   std::vector<io::PubsubMessage> messages;
   std::vector<model::EventTime> event_times;
-  // What makes two messages the same one: of the id attribute, else of the message id.
+  // What makes two messages the same one: of the id attribute, else of the message id. An attribute
+  // is never the same as a message id.
   std::vector<model::KeyHash> ids;
   model::EventTime oldest_event = model::EventTime::Max();  // but for those with a timestamp_error
+  uint64_t bytes = 0;  // no less than what the server counts them for
 
   size_t size() const { return messages.size(); }
   void Append(ReceivedMessages&& more);
@@ -42,7 +45,8 @@ class MessageDecoder {
 
  private:
   model::EventTime EventTimeOf(io::PubsubMessage* message) const;
-  model::KeyHash IdOf(const io::PubsubMessage& message) const;
+  // Uses *scratch.
+  model::KeyHash IdOf(const io::PubsubMessage& message, std::string* scratch) const;
 
   const std::string id_attribute_;
   const std::string timestamp_attribute_;

@@ -164,7 +164,7 @@ void MessageReceiver::Receive(google::pubsub::v1::StreamingPullResponse* respons
   {
     MutexLock lock(&mutex_);
     // The numbers in the ledger and the order in the queue are the same.
-    ledger_->Add(std::move(ack_ids), oldest, now);
+    ledger_->Add(std::move(ack_ids), received.bytes, oldest, now);
     if (stopping_) return;
     queued_ += received.size();
     if (!queue_.empty() && queue_.back().size() < kJoinBelow) {

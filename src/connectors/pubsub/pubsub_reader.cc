@@ -13,7 +13,7 @@ namespace hornbeam::connectors {
 namespace {
 
 constexpr char kGoogle[] = "pubsub.googleapis.com:443";
-constexpr uint8_t kStateVersion = 1;
+constexpr uint8_t kStateVersion = 2;
 constexpr size_t kPrefetch = 8;
 // Between a lease's end and the message's coming again.
 constexpr model::Duration kRedeliveryMargin = model::Seconds(2);
@@ -45,6 +45,15 @@ Status CheckOptions(const io::PubsubReadOptions& options) {
                      "' needs a disorder of at least 0 and a granularity greater than 0"));
   }
   return absl::OkStatus();
+}
+
+// The longest that Pub/Sub waits, after a lease's end, until it gives the message again.
+model::Duration LongestBackoff(const google::pubsub::v1::Subscription& subscription) {
+  const auto duration = [](const auto& backoff) {
+    return model::Duration{backoff.seconds() * 1'000'000 + backoff.nanos() / 1000};
+  };
+  return std::max(duration(subscription.retry_policy().minimum_backoff()),
+                  duration(subscription.retry_policy().maximum_backoff()));
 }
 
 io::PubsubWatermarkPolicy UsablePolicy(io::PubsubWatermarkPolicy policy) {
@@ -100,9 +109,8 @@ Status PubsubReader::Start() {
 
   const model::ProcessingTime now = context_.job->Now();
   if (watermark_.restored()) {
-    const model::Duration retry{subscription.retry_policy().minimum_backoff().seconds() *
-                                1'000'000};
-    watermark_.HoldUntil(now + previous_lease_ + retry + kRedeliveryMargin);
+    watermark_.Hold();
+    hold_.Begin({previous_lease_.us + LongestBackoff(subscription).us + kRedeliveryMargin.us}, now);
   }
   polled_at_ = now;
   const Clock* const clock = context_.job->options().clock;
@@ -166,7 +174,9 @@ StatusOr<engine::Polled> PubsubReader::Poll(size_t max_elements) {
     // Duplicates alone are worth an epoch: they are acknowledged when it is sealed.
     if (polled_ > before) context_.job->NoteActivity();
   }
-  ObserveProgress(now);
+  const bool messages_can_come = MessagesCanCome();
+  if (hold_.Look(now, messages_can_come, ledger_.received(), polled_)) watermark_.Release(now);
+  ObserveProgress(now, messages_can_come);
   polled.watermark = watermark_.Get(now);
   if (!batch->empty()) {
     polled.state = engine::Polled::State::kData;
@@ -214,7 +224,13 @@ void PubsubReader::AgeIds(model::ProcessingTime now) {
   recent_ids_.Age(pulled_, ledger_.confirmed());
 }
 
-void PubsubReader::ObserveProgress(model::ProcessingTime now) {
+bool PubsubReader::MessagesCanCome() const {
+  return receiver_->pulling() &&
+         ledger_.outstanding() < static_cast<uint64_t>(options_.max_outstanding_messages) &&
+         ledger_.outstanding_bytes() < static_cast<uint64_t>(options_.max_outstanding_bytes);
+}
+
+void PubsubReader::ObserveProgress(model::ProcessingTime now, bool messages_can_come) {
   if (waiting_.empty()) receiver_->Take(&waiting_);
   if (!waiting_.empty()) {
     model::EventTime oldest = model::EventTime::Max();
@@ -224,9 +240,7 @@ void PubsubReader::ObserveProgress(model::ProcessingTime now) {
     watermark_.OnWaiting(oldest);
     return;
   }
-  const bool room =
-      ledger_.outstanding() < static_cast<uint64_t>(options_.max_outstanding_messages);
-  if (room && receiver_->pulling()) {
+  if (messages_can_come) {
     watermark_.OnEmpty(now);
   } else {
     watermark_.OnInterrupted();

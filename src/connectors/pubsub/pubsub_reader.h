@@ -20,6 +20,7 @@
 #include "connectors/pubsub/message_receiver.h"
 #include "connectors/pubsub/reader_mark.h"
 #include "connectors/pubsub/recent_ids.h"
+#include "connectors/pubsub/redelivery_hold.h"
 #include "connectors/pubsub/subscription_client.h"
 #include "connectors/pubsub/subscription_watermark.h"
 #include "engine/job/job_context.h"
@@ -60,7 +61,9 @@ class PubsubReader final : public engine::Reader {
   // Fills *batch from what waits, up to `max_elements` or to where the watermark moved.
   void TakeMessages(size_t max_elements, model::ProcessingTime now, Messages* batch);
   void AgeIds(model::ProcessingTime now);
-  void ObserveProgress(model::ProcessingTime now);
+  // A stream is open and has room for more.
+  bool MessagesCanCome() const;
+  void ObserveProgress(model::ProcessingTime now, bool messages_can_come);
   std::string Header() const;
 
   const io::PubsubReadOptions options_;
@@ -69,6 +72,7 @@ class PubsubReader final : public engine::Reader {
 
   // The worker's.
   SubscriptionWatermark watermark_;
+  RedeliveryHold hold_;
   model::EventTime recorded_watermark_ = model::EventTime::Min();
   RecentIds recent_ids_;
   model::Duration previous_lease_;   // what the previous process may have leased for; 0: none was

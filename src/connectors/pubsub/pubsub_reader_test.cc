@@ -22,6 +22,10 @@ using testing::SizeIs;
 
 constexpr engine::OperatorId kOp{1};
 
+std::map<std::string, std::string> At(int64_t seconds) {
+  return {{"ts", absl::StrCat(seconds * 1000)}};
+}
+
 // A job around one reader: its clock, its log, and the worker that polls.
 class PubsubReaderTest : public testing::Test {
  protected:
@@ -58,6 +62,26 @@ class PubsubReaderTest : public testing::Test {
   void Start() {
     const Status status = TryStart();
     ASSERT_TRUE(status.ok()) << status;
+  }
+  // Time passes, and the worker polls.
+  void Pass(int64_t us) {
+    clock_.AdvanceMicros(us);
+    PollOnce();
+  }
+  // A run that seals a watermark of 90 s, and one that takes a message of 200 s.
+  void StartAgain() {
+    End();
+    const size_t before = got_.size();
+    const size_t acked = fake_.AckedIds().size();
+    fake_.Publish("a", At(100));
+    Start();
+    ASSERT_TRUE(PollMessages(before + 1));
+    Seal();
+    ASSERT_TRUE(fake_.WaitForAcked(acked + 1));
+    Start();
+    fake_.Publish("b", At(200));
+    ASSERT_TRUE(PollMessages(before + 2));
+    EXPECT_EQ(watermark_, model::EventTime::FromSeconds(90));
   }
   // As kill -9: nothing that is not sealed survives, and nothing is given back.
   void Crash() {
@@ -144,10 +168,6 @@ class PubsubReaderTest : public testing::Test {
   bool woken_ ABSL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<PubsubReader> reader_;
 };
-
-std::map<std::string, std::string> At(int64_t seconds) {
-  return {{"ts", absl::StrCat(seconds * 1000)}};
-}
 
 TEST_F(PubsubReaderTest, GivesMessagesWithTheirTimesAndAttributes) {
   fake_.Publish("hello", {{"ts", "2018-01-01T00:00:00Z"}, {"b", "2"}, {"a", "1"}}, "id-1");
@@ -268,12 +288,64 @@ TEST_F(PubsubReaderTest, TheWatermarkStandsStillAfterARestartUntilAllLeasesHaveL
   ASSERT_TRUE(PollMessages(2));
   EXPECT_EQ(watermark_, model::EventTime::FromSeconds(90));
   Seal();
-  clock_.AdvanceMicros(16'999'999);  // a lease of 10 s, a backoff of 5 s and 2 s for the way
-  PollOnce();
+  // A lease of 10 s, a backoff of 5 s and 2 s for the way.
+  for (int i = 0; i < 16; ++i) Pass(1'000'000);
+  Pass(999'999);
   EXPECT_EQ(watermark_, model::EventTime::FromSeconds(90));
-  clock_.AdvanceMicros(1);
-  PollOnce();
+  Pass(1);
   EXPECT_EQ(watermark_, model::EventTime::FromSeconds(190));
+}
+
+TEST_F(PubsubReaderTest, TimeWithoutPollsDoesNotEndTheWatermarksRest) {
+  StartAgain();
+  Pass(3'600'000'000);  // the sinks had no room
+  EXPECT_EQ(watermark_, model::EventTime::FromSeconds(90));
+  for (int i = 0; i < 9; ++i) Pass(1'000'000);
+  EXPECT_EQ(watermark_, model::EventTime::FromSeconds(90));
+  Pass(1'000'000);
+  EXPECT_EQ(watermark_, model::EventTime::FromSeconds(190));
+}
+
+TEST_F(PubsubReaderTest, TimeWithoutRoomDoesNotEndTheWatermarksRest) {
+  for (const bool bytes : {false, true}) {
+    SCOPED_TRACE(bytes);
+    options_.max_outstanding_messages = bytes ? 1000 : 1;
+    options_.max_outstanding_bytes = bytes ? 10 : 1 << 20;
+    StartAgain();
+    for (int i = 0; i < 100; ++i) Pass(1'000'000);
+    EXPECT_EQ(watermark_, model::EventTime::FromSeconds(90));
+    Seal();
+    EXPECT_TRUE(PollUntil([&] {
+      clock_.AdvanceMicros(1'000'000);
+      return watermark_ == model::EventTime::FromSeconds(190);
+    }));
+    log_.clear();
+  }
+}
+
+TEST_F(PubsubReaderTest, TheWatermarkRestsForTheGreatestBackoff) {
+  fake_.EditConfig([](auto* config) {
+    config->mutable_retry_policy()->mutable_minimum_backoff()->set_seconds(1);
+    config->mutable_retry_policy()->mutable_maximum_backoff()->set_seconds(20);
+    config->mutable_retry_policy()->mutable_maximum_backoff()->set_nanos(500'000'000);
+  });
+  StartAgain();
+  for (int i = 0; i < 32; ++i) Pass(1'000'000);
+  EXPECT_EQ(watermark_, model::EventTime::FromSeconds(90));
+  Pass(500'000);
+  EXPECT_EQ(watermark_, model::EventTime::FromSeconds(190));
+}
+
+TEST_F(PubsubReaderTest, AnIdAttributeIsNeverTakenForAMessageId) {
+  options_.id_attribute = "id";
+  fake_.Publish("attribute", {{"ts", "1"}, {"id", "17"}}, "1");
+  fake_.Publish("message id", {{"ts", "1"}}, "17");
+  fake_.Publish("attribute again", {{"ts", "1"}, {"id", "17"}}, "2");
+  fake_.Publish("message id again", {{"ts", "1"}}, "17");
+  Start();
+  ASSERT_TRUE(PollMessages(2));
+  ASSERT_TRUE(PollDuplicates(2));
+  EXPECT_THAT(Data(), ElementsAre("attribute", "message id"));
 }
 
 TEST_F(PubsubReaderTest, BatchesEndWhereTheWatermarkMoves) {
@@ -411,7 +483,7 @@ TEST_F(PubsubReaderTest, ASecondJobIsNoticedAndTheMarkGoesWithTheReader) {
 }
 
 TEST_F(PubsubReaderTest, MalformedStateIsRefused) {
-  log_ = {{false, "\x01garbage"}};
+  log_ = {{false, "\x02garbage"}};
   EXPECT_EQ(TryStart().code(), absl::StatusCode::kDataLoss);
   log_ = {{false, "\x09"}};
   EXPECT_EQ(TryStart().code(), absl::StatusCode::kFailedPrecondition);

@@ -26,7 +26,7 @@ void SubscriptionWatermark::OnInterrupted() {
 }
 
 model::EventTime SubscriptionWatermark::Get(model::ProcessingTime now) {
-  if (now < hold_until_) return given_;
+  if (held_) return given_;
   given_ = std::max(given_, bounded_ ? bounded_->watermark() : estimated_.Watermark(now));
   return given_;
 }
@@ -50,9 +50,14 @@ bool SubscriptionWatermark::Restore(ByteReader* in) {
   return in->ok();
 }
 
-void SubscriptionWatermark::HoldUntil(model::ProcessingTime until) {
-  hold_until_ = until;
-  if (!bounded_) estimated_.Resume(given_, until);
+void SubscriptionWatermark::Hold() {
+  held_ = true;
+  if (!bounded_) estimated_.Resume(given_, model::ProcessingTime::Never());
+}
+
+void SubscriptionWatermark::Release(model::ProcessingTime now) {
+  held_ = false;
+  if (!bounded_) estimated_.Resume(given_, now);
 }
 
 }  // namespace hornbeam::connectors

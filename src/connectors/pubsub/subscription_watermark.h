@@ -37,9 +37,10 @@ class SubscriptionWatermark {
   // last(), and what the policy needs to go on from there.
   void Encode(std::string* out) const;
   [[nodiscard]] bool Restore(ByteReader* in);
-  // After Restore: the watermark stands still until `until`, by when all that the previous process
-  // had leased has come again.
-  void HoldUntil(model::ProcessingTime until);
+  // After Restore: the watermark stands still until Release, which is called when all that the
+  // previous process had leased has come again.
+  void Hold();
+  void Release(model::ProcessingTime now);
   bool restored() const { return restored_; }
 
  private:
@@ -47,7 +48,7 @@ class SubscriptionWatermark {
   engine::PubSubWatermark estimated_;  // unless bounded_
   model::EventTime given_ = model::EventTime::Min();
   bool restored_ = false;
-  model::ProcessingTime hold_until_;
+  bool held_ = false;
 };
 
 }  // namespace hornbeam::connectors
