@@ -16,6 +16,20 @@
 
 namespace hornbeam::services::bigquery {
 
+namespace {
+
+// DuckDB looks at the header when it opens, and finds other damage when it reads.
+Status OpenError(const std::string& path, const Status& status) {
+  const bool says_what_to_do = absl::IsResourceExhausted(status) ||
+                               absl::IsFailedPrecondition(status) || absl::IsDataLoss(status);
+  if (says_what_to_do) return Annotate(status, absl::StrCat("opening '", path, "'"));
+  return absl::DataLossError(
+      absl::StrCat("the BigQuery database '", path, "' is damaged (", status.message(),
+                   "); restore it from a copy, or move it away to start empty"));
+}
+
+}  // namespace
+
 // In the order of their making; destroyed the other way round.
 struct BigQueryService::Parts {
   Parts(std::unique_ptr<Database> opened, std::unique_ptr<Catalog> loaded, Clock* clock)
@@ -52,7 +66,7 @@ StatusOr<std::unique_ptr<BigQueryService>> BigQueryService::Open(BigQueryOptions
   const std::string path = (std::filesystem::path(options.data_dir) / "bigquery.duckdb").string();
   HB_ASSIGN_OR_RETURN(auto database, Database::Open(path));
   auto catalog = Catalog::Open(database.get(), options.clock);
-  if (!catalog.ok()) return Annotate(catalog.status(), absl::StrCat("opening '", path, "'"));
+  if (!catalog.ok()) return OpenError(path, catalog.status());
   auto parts = std::make_unique<Parts>(std::move(database), *std::move(catalog), options.clock);
   return std::unique_ptr<BigQueryService>(new BigQueryService(std::move(parts)));
 }

@@ -503,6 +503,10 @@ TEST_F(BigQueryServiceTest, PagesAsLargeAsNumbersGo) {
   EXPECT_FALSE(page.contains("nextPageToken"));
   Call("GET", "/projects/p/datasets?maxResults=-1");
   EXPECT_EQ(code_, 400);
+  for (const json& bad : {json(-1), json(1e300), json("x"), json::array()})
+    EXPECT_THAT(Query("SELECT 1", {{"maxResults", bad}})[0], HasSubstr("invalid: Invalid value"));
+  EXPECT_THAT(Query("SELECT 1", {{"maxResults", "5"}, {"timeoutMs", "60000"}}),
+              testing::ElementsAre("1"));
 }
 
 TEST_F(BigQueryServiceTest, AQueryWithTheCharacterZeroIsRefused) {
@@ -549,6 +553,17 @@ TEST_F(BigQueryServiceTest, ASecondProcessAndADamagedFileAreNamed) {
   EXPECT_EQ(damaged.status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(damaged.status().message()), HasSubstr(other + "/bigquery.duckdb"));
   std::filesystem::remove_all(other);
+
+  // Cut off behind its header: DuckDB opens it, and finds out when it reads.
+  MakeTable();
+  Stop();
+  const std::string file = dir_ + "/bigquery.duckdb";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  const auto cut = BigQueryService::Open({.data_dir = dir_});
+  EXPECT_EQ(cut.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(cut.status().message()), HasSubstr("restore it from a copy"));
+  std::filesystem::remove(file);
+  Start();
 }
 
 }  // namespace

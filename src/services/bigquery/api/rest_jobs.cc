@@ -2,6 +2,7 @@
 #include <chrono>
 #include <optional>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "services/bigquery/api/rest_api.h"
 #include "services/bigquery/api/rest_json.h"
@@ -52,6 +53,20 @@ StatusOr<QueryRequest> ToQueryRequest(const std::string& project, const json& qu
   }
   if (const auto it = query.find("queryParameters"); it != query.end()) request.parameters = *it;
   return request;
+}
+
+// A number of the body, also as text. A float, a negative number or another type is an error: a
+// page of less than no rows would come back for ever.
+StatusOr<int64_t> NumberOf(const json& body, const char* key, int64_t otherwise) {
+  const auto it = body.find(key);
+  if (it == body.end() || it->is_null()) return otherwise;
+  int64_t value = 0;
+  const bool ok = it->is_string() ? absl::SimpleAtoi(it->get_ref<const std::string&>(), &value)
+                                  : it->is_number_integer();
+  if (ok && !it->is_string()) value = it->get<int64_t>();
+  if (ok && value >= 0) return value;
+  return Invalid(absl::StrCat("Invalid value for ", key, ": ",
+                              it->dump(-1, ' ', false, json::error_handler_t::replace)));
 }
 
 json StatisticsOf(const QueryOutcome& outcome) {
@@ -244,11 +259,9 @@ Status RestApi::Query(const HttpRequest& request, HttpResponse* response) {
     SetBody(answer, response);
     return absl::OkStatus();
   }
-  const int64_t timeout =
-      std::min(body.contains("timeoutMs") ? body["timeoutMs"].get<int64_t>() : kDefaultTimeoutMs,
-               kMaxTimeoutMs);
-  const int64_t most =
-      body.contains("maxResults") ? body["maxResults"].get<int64_t>() : kDefaultPage;
+  HB_ASSIGN_OR_RETURN(const int64_t wait, NumberOf(body, "timeoutMs", kDefaultTimeoutMs));
+  const int64_t timeout = std::min(wait, kMaxTimeoutMs);
+  HB_ASSIGN_OR_RETURN(const int64_t most, NumberOf(body, "maxResults", kDefaultPage));
   const bool int64_timestamps =
       FlagOf(body.value("formatOptions", json::object()), "useInt64Timestamp");
   json configuration = {{"query", body}};
