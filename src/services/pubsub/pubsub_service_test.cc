@@ -723,6 +723,18 @@ TEST_F(PubSubServiceTest, ADirectoryHasOneServerAndDamageIsSaid) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("data/CATALOG"));
 }
 
+TEST_F(PubSubServiceTest, WithoutACatalogNothingIsTakenForAnOrphan) {
+  CreateBoth();
+  Publish({"a"});
+  Stop();
+  ASSERT_TRUE(fs_.Remove("data/CATALOG").ok());
+  const Status status = TryStart();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("restore it from a copy"));
+  EXPECT_THAT(*fs_.List("data/topics"), SizeIs(1));
+  EXPECT_THAT(*fs_.List("data/subscriptions"), SizeIs(1));
+}
+
 TEST_F(PubSubServiceTest, Metrics) {
   CreateBoth();
   Publish({"a", "b", "c"});

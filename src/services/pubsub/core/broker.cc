@@ -104,6 +104,7 @@ StatusOr<std::unique_ptr<Broker>> Broker::Open(BrokerOptions options) {
 }
 
 Status Broker::Load() {
+  HB_RETURN_IF_ERROR(MakeFirstCatalog());
   HB_ASSIGN_OR_RETURN(catalog_, LoadCatalog(options_.fs, CatalogPath()));
   HB_RETURN_IF_ERROR(RemoveOrphans());
   std::map<Uid, std::shared_ptr<Topic>> by_uid;
@@ -153,6 +154,20 @@ Status Broker::Load() {
     subscriptions_[name] = {uid, std::move(subscription)};
   }
   return absl::OkStatus();
+}
+
+Status Broker::MakeFirstCatalog() {
+  if (options_.fs->Exists(CatalogPath())) return absl::OkStatus();
+  for (const char* folder : {"/topics", "/subscriptions"}) {
+    HB_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                        options_.fs->List(options_.data_dir + folder));
+    if (names.empty()) continue;
+    return absl::DataLossError(absl::StrCat(
+        "Pub/Sub catalog '", CatalogPath(), "' is missing, and '", options_.data_dir, folder,
+        "' is not empty: restore it from a copy, or start with an empty data "
+        "directory"));
+  }
+  return StoreCatalog(options_.fs, CatalogPath(), Catalog());
 }
 
 Status Broker::RemoveOrphans() {

@@ -96,6 +96,9 @@ class Broker final : private MessageIdSource {
   explicit Broker(BrokerOptions options);
   // Before the broker is shared with any other thread.
   Status Load() ABSL_NO_THREAD_SAFETY_ANALYSIS;
+  // A directory has a catalog before it has anything else: without one, what is there would be
+  // taken for orphans.
+  Status MakeFirstCatalog() ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mutex_);
   Status RemoveOrphans() ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mutex_);
   StatusOr<uint64_t> Reserve(uint64_t count) override;
   // Writes `changed`, which then is the catalog.

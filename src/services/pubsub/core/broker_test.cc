@@ -102,6 +102,22 @@ class BrokerTest : public testing::Test {
     });
     EXPECT_TRUE(done.get_future().get().ok());
   }
+  void RemoveAll() {
+    fs_.Remove("data/CATALOG").IgnoreError();
+    for (const std::string folder : {"data/subscriptions", "data/topics"}) {
+      const auto names = fs_.List(folder);
+      if (!names.ok()) continue;
+      for (const std::string& name : *names) {
+        const std::string path = folder + "/" + name;
+        if (const auto files = fs_.List(path); files.ok()) {
+          for (const std::string& file : *files) fs_.Remove(path + "/" + file).IgnoreError();
+        }
+        fs_.Remove(path).IgnoreError();
+      }
+      const auto left = fs_.List(folder);
+      ASSERT_TRUE(!left.ok() || left->empty()) << folder;
+    }
+  }
   size_t Segments() { return fs_.List("data/topics/0000000001")->size(); }
 
   MemoryFileSystem fs_;
@@ -166,11 +182,7 @@ TEST_F(BrokerTest, KeepsItsPromisesWhateverFails) {
     Rng rng(seed);
     broker_ = nullptr;
     fs_.DropUnsynced();
-    const std::vector<std::string> old = *fs_.List("data/subscriptions");
-    for (const std::string& name : old) {
-      ASSERT_TRUE(fs_.Remove("data/subscriptions/" + name).ok());
-    }
-    fs_.Remove("data/CATALOG").IgnoreError();
+    RemoveAll();
     Open();
     CreateTopic();
     CreateSubscription(kSubscription);
