@@ -37,7 +37,10 @@ int Run(int argc, char** argv) {
   } catch (const CLI::RuntimeError& error) {
     return error.get_exit_code();  // the command has said why
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 1;
+    if (error.get_exit_code() == 0) return app.exit(error);  // the help or the version
+    std::fprintf(stderr, "%s\n",
+                 hornbeam::cli::UsageError(app, error, {argv + 1, argv + argc}).c_str());
+    return 1;
   }
   return 0;
 }

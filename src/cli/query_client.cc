@@ -7,8 +7,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "base/http_client.h"
 #include "cli/text_table.h"
@@ -25,6 +27,20 @@ constexpr int64_t kPageRows = 10'000;
 
 std::string Dump(const ordered_json& value) {
   return value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+// As one segment of a URL's path.
+std::string Segment(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (absl::ascii_isalnum(byte) || c == '-' || c == '.' || c == '_' || c == '~') {
+      out += c;
+    } else {
+      absl::StrAppendFormat(&out, "%%%02X", byte);
+    }
+  }
+  return out;
 }
 
 StatusOr<json> Parse(const HttpClient& client, const StatusOr<HttpClient::Reply>& reply) {
@@ -51,8 +67,8 @@ bool Is(const json& field, std::initializer_list<absl::string_view> types) {
   return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-constexpr char kTimestampForPeople[] = "%Y-%m-%d %H:%M:%E*S UTC";
-constexpr char kTimestampInJson[] = "%Y-%m-%dT%H:%M:%E*SZ";
+constexpr char kTimestampForPeople[] = "%E4Y-%m-%d %H:%M:%E*S UTC";
+constexpr char kTimestampInJson[] = "%E4Y-%m-%dT%H:%M:%E*SZ";
 
 // A TIMESTAMP as BigQuery sends it: microseconds since 1970, or seconds with a fraction or an
 // exponent.
@@ -134,8 +150,10 @@ int64_t TotalRows(const json& answer) {
 }  // namespace
 
 StatusOr<json> QueryClient::Run(const std::string& sql, int64_t max_rows) const {
+  if (project_.empty())
+    return absl::InvalidArgumentError("the project has no name; name it with --project");
   const HttpClient client(endpoint_);
-  const std::string path = absl::StrCat("/bigquery/v2/projects/", project_, "/queries");
+  const std::string path = absl::StrCat("/bigquery/v2/projects/", Segment(project_), "/queries");
   const json request = {{"query", sql},
                         {"useLegacySql", false},
                         {"timeoutMs", kWaitMs},

@@ -39,6 +39,20 @@ TEST(QueryClientTest, PrintsJsonWithJsonsOwnTypes) {
     {"id": "b", "n": null, "x": "NaN", "at": "2013-01-01T05:00:00Z", "tags": [], "store": null}])"));
 }
 
+TEST(QueryClientTest, PrintsYearsInFourDigits) {
+  const json answer = json::parse(R"({
+    "schema": {"fields": [{"name": "at", "type": "TIMESTAMP"}]},
+    "rows": [{"f": [{"v": "-62135596800000000"}]}], "totalRows": "1"})");
+  EXPECT_EQ(json::parse(ResultJson(answer))[0]["at"], "0001-01-01T00:00:00Z");
+  EXPECT_NE(ResultTable(answer).find("\n0001-01-01 00:00:00 UTC\n"), std::string::npos);
+}
+
+TEST(QueryClientTest, AProjectNeedsAName) {
+  const Status status = QueryClient("127.0.0.1:1", "").Run("SELECT 1", 10).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_NE(status.message().find("--project"), absl::string_view::npos);
+}
+
 TEST(QueryClientTest, PrintsAnAnswerWithoutRows) {
   EXPECT_EQ(ResultTable(json::parse(
                 R"({"schema": {"fields": [{"name": "a", "type": "STRING"}]}, "totalRows": "0"})")),

@@ -1,9 +1,10 @@
 #include "cli/text_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "absl/strings/str_format.h"
 #include "base/status.h"
 
 namespace hornbeam::cli {
@@ -26,10 +27,35 @@ void AppendCell(std::string* line, std::string_view cell, size_t width, bool rig
 
 }  // namespace
 
+std::string Printable(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (text[i] == '\n') {
+      out += "\\n";
+    } else if (text[i] == '\r') {
+      out += "\\r";
+    } else if (text[i] == '\t') {
+      out += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      absl::StrAppendFormat(&out, "\\x%02x", byte);
+    } else if (byte == 0xc2 && i + 1 < text.size() &&
+               static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+      absl::StrAppendFormat(&out, "\\x%02x", static_cast<unsigned char>(text[++i]));
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (Column& column : columns_) column.name = Printable(column.name);
+}
+
 void TextTable::Add(std::vector<std::string> cells) {
   HB_CHECK(cells.size() == columns_.size());
-  for (std::string& cell : cells)
-    cell = absl::StrReplaceAll(cell, {{"\n", "\\n"}, {"\r", "\\r"}, {"\t", "\\t"}});
+  for (std::string& cell : cells) cell = Printable(cell);
   rows_.push_back(std::move(cells));
 }
 

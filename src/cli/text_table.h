@@ -9,6 +9,10 @@
 
 namespace hornbeam::cli {
 
+// Text on one line that commands no terminal: what comes from a message or a table may hold control
+// characters (below U+0020, and U+007F to U+009F), which are shown as \n, \r, \t or \x1b.
+std::string Printable(std::string_view text);
+
 class TextTable {
  public:
   struct Column {
@@ -16,9 +20,10 @@ class TextTable {
     bool right_aligned = false;
   };
 
-  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+  // Names and cells are made Printable.
+  explicit TextTable(std::vector<Column> columns);
 
-  // As many cells as there are columns. Line ends and tabs inside a cell are shown as \n and \t.
+  // As many cells as there are columns.
   void Add(std::vector<std::string> cells);
 
   // A heading, a rule and the rows, each line begun with `indent`. Widths are counted in code

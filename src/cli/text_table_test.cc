@@ -27,6 +27,15 @@ TEST(TextTableTest, CountsCodePointsAndKeepsRowsOnOneLine) {
             "ab  z\n");
 }
 
+TEST(TextTableTest, CommandsNoTerminal) {
+  TextTable table({{"a\x1b"}});
+  table.Add({std::string("\x1b[31m\x7f\0\xc2\x9b é", 12)});
+  EXPECT_EQ(table.ToString(),
+            "a\\x1b\n"
+            "──────────────────────\n"
+            "\\x1b[31m\\x7f\\x00\\x9b é\n");
+}
+
 TEST(GroupedTest, PutsACommaBetweenThousands) {
   EXPECT_EQ(Grouped(0), "0");
   EXPECT_EQ(Grouped(999), "999");

@@ -85,6 +85,10 @@ Status TopicPublisher::Explain(const grpc::Status& status) const {
     return absl::NotFoundError(
         absl::StrCat("topic '", topic_, "' does not exist; --create makes it"));
   }
+  if (code == absl::StatusCode::kUnimplemented && status.error_message().empty()) {
+    return absl::UnimplementedError(absl::StrCat(
+        "what answers at ", endpoint_, " is no Pub/Sub; name its address with --endpoint"));
+  }
   return Status(code, status.error_message());
 }
 

@@ -5,11 +5,13 @@
 #define HORNBEAM_CLI_COMMANDS_COMMAND_H_
 
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 
 namespace CLI {
 class App;
+class ParseError;
 }  // namespace CLI
 
 namespace hornbeam::cli {
@@ -25,6 +27,11 @@ void AddJobs(CLI::App* app);
 // Ends the command: prints "hornbeam COMMAND: message" to standard error and throws with exit code
 // 1, unless `status` is OK.
 void ExitOnError(const Status& status, const std::string& command);
+
+// What is wrong with the arguments, `args`, that `app` could not parse: one sentence with what to
+// do.
+std::string UsageError(const CLI::App& app, const CLI::ParseError& error,
+                       const std::vector<std::string>& args);
 
 }  // namespace hornbeam::cli
 

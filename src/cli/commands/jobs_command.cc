@@ -87,7 +87,7 @@ StatusOr<std::string> ShowText(const json& answer) {
                                  job.workers == 1 ? " worker, " : " workers, ",
                                  job.exactly_once ? "exactly once" : "at least once", ", epoch ",
                                  job.sealed_epoch, " sealed\n");
-  if (!job.error.empty()) absl::StrAppend(&out, "Error: ", job.error, "\n");
+  if (!job.error.empty()) absl::StrAppend(&out, "Error: ", Printable(job.error), "\n");
   out += "\n";
   TextTable table({{"STEP"},
                    {"IN", true},

@@ -21,6 +21,13 @@ struct UpFlags {
   std::string ready_file;
 };
 
+// As from a shell's variable that is not set.
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](std::string& value) { return value.empty() ? std::string("is empty") : std::string(); },
+      "");
+}
+
 void Announce(const LocalCloud& cloud) {
   const Endpoints& at = cloud.endpoints();
   const std::string where =
@@ -48,7 +55,8 @@ void RunUp(const UpFlags& flags, StopSignals* signals) {
         WriteFileAtomically(*FileSystem::Posix(), flags.ready_file, ToJson((*cloud)->endpoints()));
     if (!written.ok()) {
       ExitOnError(Status(written.code(),
-                         absl::StrCat("the ready file cannot be written: ", written.message())),
+                         absl::StrCat("the ready file cannot be written: ", written.message(),
+                                      "; name another with --ready-file")),
                   "up");
     }
   }
@@ -68,7 +76,8 @@ void AddUp(CLI::App* app, StopSignals* signals) {
   command
       ->add_option("--data-dir", flags->cloud.data_dir,
                    "Where everything is kept; made when missing")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(NotEmpty());
   const auto port = [&](const char* name, int* value, const char* help) {
     command->add_option(name, *value, help)->capture_default_str()->check(CLI::Range(0, 65535));
   };
@@ -80,9 +89,11 @@ void AddUp(CLI::App* app, StopSignals* signals) {
   port("--storage-port", &flags->storage_port, "Cloud Storage; accepted, but not in this version");
   port("--jobs-port", &flags->jobs_port, "Beam Job API; accepted, but not in this version");
   port("--console-port", &flags->cloud.console_port, "The console's page, its API and /metrics");
-  command->add_option("--ready-file", flags->ready_file,
-                      "Written when all services answer: JSON with their addresses as host:port "
-                      "(null: not in this version)");
+  command
+      ->add_option("--ready-file", flags->ready_file,
+                   "Written when all services answer: JSON with their addresses as host:port "
+                   "(null: not in this version)")
+      ->check(NotEmpty());
   command->callback([flags, signals] { RunUp(*flags, signals); });
 }
 
