@@ -16,7 +16,7 @@ Status SourceOperator::Open(const OperatorContext& context, int outputs) {
     if (!context.Owns(number)) continue;
     HB_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader, new_reader_(number));
     ReaderContext reader_context{context.job, context.name, number, [this] { wake_(); }};
-    HB_RETURN_IF_ERROR(Annotate(reader->Open(reader_context), absl::StrCat("opening '", context.name, "'")));
+    HB_RETURN_IF_ERROR(reader->Open(reader_context));  // the stage says whose it is
     if (reader->waits_for_quiescence()) context.job->AwaitQuiescence();
     if (reader->acknowledges() && context.job->options().state_dir.empty()) {
       return absl::FailedPreconditionError(
