@@ -21,6 +21,17 @@
 
 namespace hornbeam {
 
+namespace internal {
+
+// The collection with each element once for each window that it lies in. A transform that looks at windows, or keeps state by
+// them, reads its input through this; `name` is the transform's own. Every WindowFn assigns one window so far.
+template <typename T>
+PCollection<T> InEachWindow(const PCollection<T>& input, const std::string& name) {
+  return input;
+}
+
+}  // namespace internal
+
 inline WindowFn GlobalWindows() { return WindowFn::Global(); }
 // [offset + n * size, offset + (n + 1) * size).
 inline WindowFn FixedWindows(Duration size, Duration offset = {}) { return WindowFn::Fixed(size, offset); }
