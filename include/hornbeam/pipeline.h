@@ -30,6 +30,7 @@ namespace hornbeam {
 
 namespace engine {
 class Job;
+struct UpdateReport;
 }
 
 template <typename T>
@@ -52,6 +53,9 @@ class Pipeline {
   Status Run();
   // The job, started by the caller (engine/job/job.h); for programs that watch, drain or cancel it.
   StatusOr<std::unique_ptr<engine::Job>> MakeJob();
+  // What would become of the state of the job that runs, or ran, in the options' state directory, if this pipeline went on with it.
+  // Changes nothing. NOT_FOUND where no job has run there.
+  StatusOr<engine::UpdateReport> CheckUpdate() const;
 
   const PipelineOptions& options() const { return options_; }
   PipelineOptions& options() { return options_; }

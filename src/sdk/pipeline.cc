@@ -82,6 +82,11 @@ StatusOr<std::unique_ptr<engine::Job>> Pipeline::MakeJob() {
   return engine::Job::Create(graph_, options_);
 }
 
+StatusOr<engine::UpdateReport> Pipeline::CheckUpdate() const {
+  HB_RETURN_IF_ERROR(Annotate(mistake_, "the pipeline cannot run"));
+  return engine::Job::CheckUpdate(graph_, options_);
+}
+
 Status Pipeline::RunChecks() const {
   for (const std::function<Status()>& check : checks_) HB_RETURN_IF_ERROR(check());
   return absl::OkStatus();

@@ -120,7 +120,7 @@ TEST(RescaleTest, AStepThatIsGoneIsAClearError) {
   Outcome outcome;
   const Status status = RunOver({2}, 5, "Renamed", 1, &outcome);
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("a step that this pipeline does not have"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("'Group' is gone from the pipeline, and its state with it"));
   EXPECT_EQ(outcome.starts, 1);
 }
 

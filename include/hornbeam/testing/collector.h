@@ -43,6 +43,10 @@ class Collector {
     std::vector<Collected<T>>& all = deliveries_[{epoch, shard}];
     all.insert(all.end(), std::make_move_iterator(elements.begin()), std::make_move_iterator(elements.end()));
   }
+  void Clear() {
+    MutexLock lock(&mutex_);
+    deliveries_.clear();
+  }
   std::vector<Collected<T>> elements() const {
     MutexLock lock(&mutex_);
     std::vector<Collected<T>> all;

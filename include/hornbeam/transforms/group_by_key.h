@@ -12,6 +12,7 @@
 #include "engine/operators/deduplicate.h"
 #include "engine/operators/grouping.h"
 #include "hornbeam/pipeline.h"
+#include "model/coder_signature.h"
 
 namespace hornbeam {
 
@@ -36,6 +37,7 @@ std::shared_ptr<engine::OperatorFactory> KeyedFactory(std::function<std::unique_
   static_assert(model::Codable<V>, "the value's type has no coder: see model/coder.h (a Slice never has one: make it a std::string)");
   auto factory = std::make_shared<engine::OperatorFactory>();
   factory->shape = engine::Shape::kKeyed;
+  factory->state_signature = model::CoderSignature<KV<K, V>>();
   factory->new_sender = [] { return std::make_unique<engine::KeyedExchange<K, V>>(); };
   factory->new_operator = std::move(new_operator);
   return factory;

@@ -29,6 +29,27 @@ void EpochCoordinator::OnCommitted(StatusOr<EpochId> sealed) {
   job_->coordinator.Unpark();
 }
 
+void EpochCoordinator::RunBetweenEpochs(std::function<void(StatusOr<EpochId>)> f) {
+  {
+    MutexLock lock(&mutex_);
+    between_.push_back(std::move(f));
+  }
+  between_requested_.store(true, std::memory_order_release);
+  job_->coordinator.Unpark();
+}
+
+void EpochCoordinator::TellBetween(const StatusOr<EpochId>& what) {
+  between_requested_.store(false, std::memory_order_release);
+  std::vector<std::function<void(StatusOr<EpochId>)>> waiting;
+  {
+    MutexLock lock(&mutex_);
+    waiting.swap(between_);
+  }
+  for (const std::function<void(StatusOr<EpochId>)>& f : waiting) f(what);
+}
+
+void EpochCoordinator::CancelBetweenEpochs(const Status& why) { TellBetween(why); }
+
 bool EpochCoordinator::MayOpen() const {
   if (!open_again_ && !job_->active()) return false;
   if (job_->options().deterministic_seed != 0) return true;
@@ -75,6 +96,7 @@ Status EpochCoordinator::Seal() {
   all_finished_ = std::all_of(parts_.begin(), parts_.end(), [](const Contribution& part) { return part.finished; });
   if (committer_ == nullptr) return Sealed(last_epoch_);
   EpochParts parts{last_epoch_, {}};
+  if (!first_records_.empty()) parts.parts.push_back(std::exchange(first_records_, EpochRecords()));
   for (Contribution& part : parts_) parts.parts.push_back(std::move(part.records));
   parts_.clear();
   committer_->Submit(std::move(parts));
@@ -99,6 +121,11 @@ Status EpochCoordinator::Sealed(EpochId epoch) {
 StatusOr<bool> EpochCoordinator::Step() {
   switch (state_) {
     case State::kBetween:
+      if (between_requested_.load(std::memory_order_acquire)) {
+        if (!SinksHave(last_sealed())) return false;  // every delivery wakes this thread
+        TellBetween(last_sealed());
+        return true;
+      }
       if (done() || !MayOpen()) return false;
       Open();
       return true;

@@ -42,6 +42,14 @@ class EpochCoordinator {
   void Contribute(Contribution contribution);
   void OnCommitted(StatusOr<EpochId> sealed);
 
+  // Any thread. Calls `f` on the coordinator's thread once, when no epoch is open and every sink has what is sealed; no epoch is
+  // opened before. With the newest sealed epoch.
+  void RunBetweenEpochs(std::function<void(StatusOr<EpochId>)> f);
+  // The job has ended: what still waits for that gets `why`.
+  void CancelBetweenEpochs(const Status& why);
+  // Sealed with the first epoch, ahead of what the workers have. Before the first Step.
+  void AddToFirstEpoch(EpochRecords records) { first_records_ = std::move(records); }
+
   // Does what can be done now. False when there is nothing.
   StatusOr<bool> Step();
   // When the next epoch may start; Never() while one is open or there is nothing to end.
@@ -58,6 +66,7 @@ class EpochCoordinator {
   enum class State { kBetween, kOpen, kConfirming, kSealing };
 
   bool MayOpen() const;
+  void TellBetween(const StatusOr<EpochId>& what);
   void Open();
   StatusOr<bool> Gather();
   // Every sink has what it was given up to and with `epoch`.
@@ -75,6 +84,8 @@ class EpochCoordinator {
   EpochId last_epoch_;                       // the newest that was opened
   model::ProcessingTime opened_at_{};
   std::vector<Contribution> parts_;
+  EpochRecords first_records_;               // until the first seal
+  std::atomic<bool> between_requested_{false};
   bool all_finished_ = false;                // as of the newest sealed epoch
   bool open_again_ = true;                   // the first epoch needs no activity: it records that the job began
   std::atomic<EpochId> last_sealed_{0};
@@ -82,6 +93,7 @@ class EpochCoordinator {
   mutable Mutex mutex_;
   std::vector<Contribution> arrived_ ABSL_GUARDED_BY(mutex_);
   std::optional<StatusOr<EpochId>> committed_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::function<void(StatusOr<EpochId>)>> between_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace hornbeam::engine

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "engine/exchange/flatten.h"
+#include "engine/job/state_transfer.h"
 #include "engine/source/source_operator.h"
 
 namespace hornbeam::engine {
@@ -47,6 +50,7 @@ StatusOr<std::unique_ptr<Job>> Job::Create(model::Pipeline pipeline, JobOptions 
   HB_ASSIGN_OR_RETURN(job->plan_, MakePlan(job->pipeline_));
   const JobOptions& used = job->context_.options();
   if (!used.state_dir.empty()) {
+    HB_RETURN_IF_ERROR(job->TakeOverState());
     JobLogOptions log_options;
     log_options.job_id = used.name;
     log_options.rewrite_above_bytes = used.log_rewrite_above_bytes;
@@ -56,6 +60,38 @@ StatusOr<std::unique_ptr<Job>> Job::Create(model::Pipeline pipeline, JobOptions 
     job->log_ = *std::move(log);
   }
   return job;
+}
+
+StatusOr<UpdateReport> Job::CheckUpdate(const model::Pipeline& pipeline, const JobOptions& options) {
+  HB_RETURN_IF_ERROR(MakePlan(pipeline).status());
+  HB_ASSIGN_OR_RETURN(const std::optional<PipelineManifest> before, ReadManifest(*options.fs, options.state_dir));
+  if (!before) return absl::NotFoundError(absl::StrCat("no job has run in '", options.state_dir, "'"));
+  return CompareForUpdate(*before, ManifestOf(pipeline), options.update);
+}
+
+// Says under which names the log has, or will have, each step's state.
+Status Job::TakeOverState() {
+  const JobOptions& options = context_.options();
+  if (!options.restore_from.empty()) {
+    HB_RETURN_IF_ERROR(Annotate(RestoreSnapshot(*options.fs, options.restore_from, options.state_dir, options.name),
+                                absl::StrCat("beginning with the snapshot in '", options.restore_from, "'")));
+  }
+  manifest_ = ManifestOf(pipeline_);
+  HB_ASSIGN_OR_RETURN(const std::optional<PipelineManifest> before, ReadManifest(*options.fs, options.state_dir));
+  if (!before) return absl::OkStatus();
+  HB_ASSIGN_OR_RETURN(UpdateReport report, CompareForUpdate(*before, manifest_, options.update));
+  HB_RETURN_IF_ERROR(report.status());
+  if (report.changes_anything()) {
+    LogInfo(absl::StrCat("job '", options.name, "' goes on with another pipeline:\n", report.ToString()));
+  }
+  manifest_ = std::move(report.next);
+  for (PlanStage& stage : plan_.stages) {
+    for (PlanNode& node : stage.nodes) {
+      node.state_name = manifest_.Find(pipeline_.transform(node.transform).name)->state_name;
+      node.op = OperatorIdOf(node.state_name);
+    }
+  }
+  return absl::OkStatus();
 }
 
 Job::~Job() {
@@ -141,7 +177,7 @@ Status Job::MakeStage(int worker_index, int stage_index) {
     HB_ASSIGN_OR_RETURN(std::unique_ptr<Operator> op, MakeOperator(node, stage));
     if (auto* source = dynamic_cast<SourceOperator*>(op.get())) {
       source->SetWake([parker = &worker.parker()] { parker->Unpark(); });
-      source->RecordWatermarksAs(WatermarkIdOf(transform.name));
+      source->RecordWatermarksAs(WatermarkIdOf(node.state_name));
     }
     stage.AddNode(std::move(op), context, node.upstream, node.upstream_output);
     outputs.push_back(static_cast<int>(transform.outputs.size()));
@@ -174,7 +210,7 @@ Status Job::MakeStage(int worker_index, int stage_index) {
   }
   const PlanNode& root = planned.nodes[0];
   if (worker_index == 0 && root.factory->shape == Shape::kKeyed) {
-    stage.RecordWatermarkAs(WatermarkIdOf(pipeline_.transform(root.transform).name));
+    stage.RecordWatermarkAs(WatermarkIdOf(root.state_name));
   }
   return stage.Open(outputs);
 }
@@ -208,8 +244,19 @@ class Job::Recovery final : public ReplayVisitor {
         places_[nodes[n].op] = {s, n};
         if (nodes[n].factory->shape == Shape::kSink) sinks_[nodes[n].op] = job->deliveries_.at(nodes[n].transform).get();
       }
-      watermarks_[WatermarkIdOf(job->pipeline_.transform(nodes[0].transform).name)] = s;
+      watermarks_[WatermarkIdOf(nodes[0].state_name)] = s;
     }
+    for (const std::string& name : job->manifest_.dropped) {
+      dropped_.insert(OperatorIdOf(name));
+      dropped_.insert(WatermarkIdOf(name));
+    }
+  }
+
+  // Ends every unit of dropped state that the log still has.
+  EpochRecords Ends() const {
+    EpochRecords ends;
+    for (const UnitKey& unit : dropped_units_) ends.Add(unit.op, unit.unit, true, {});
+    return ends;
   }
 
   Status OnRecord(EpochId epoch, OperatorId op, uint32_t unit, bool replaces, std::string_view payload) override {
@@ -221,7 +268,11 @@ class Job::Recovery final : public ReplayVisitor {
       return absl::OkStatus();
     }
     const auto place = places_.find(op);
-    if (place == places_.end()) return Unknown();
+    if (place == places_.end()) {
+      if (!dropped_.contains(op)) return Unknown();
+      dropped_units_.insert({op, unit});
+      return absl::OkStatus();
+    }
     const size_t owner = unit % job_->workers_.size();
     Stage& stage = *job_->workers_[owner]->stages()[place->second.first];
     return stage.nodes()[place->second.second]->op->Restore(unit, replaces, payload);
@@ -236,27 +287,34 @@ class Job::Recovery final : public ReplayVisitor {
       return absl::OkStatus();
     }
     const auto sink = sinks_.find(op);
-    if (sink == sinks_.end()) return Unknown();
+    if (sink == sinks_.end()) return dropped_.contains(op) ? absl::OkStatus() : Unknown();
     return sink->second->RestoreNote(payload);
   }
 
  private:
   static Status Unknown() {
     return absl::FailedPreconditionError(
-        "the state directory holds state of a step that this pipeline does not have; give the step its old name back, or "
-        "start the job with another name or state directory");
+        "the state directory holds state of a step that this pipeline does not have; give the step its old name back, name it in "
+        "the update options (renamed, drop_state_of), or start the job with another state directory");
   }
 
   Job* const job_;
   std::map<OperatorId, std::pair<size_t, size_t>> places_;
   std::map<OperatorId, size_t> watermarks_;
   std::map<OperatorId, SinkDelivery*> sinks_;
+  std::set<OperatorId> dropped_;
+  std::set<UnitKey> dropped_units_;
 };
 
 Status Job::Recover() {
   if (log_ == nullptr) return absl::OkStatus();
   Recovery recovery(this);
-  return Annotate(log_->Recover(&recovery), absl::StrCat("recovering job '", context_.options().name, "'"));
+  HB_RETURN_IF_ERROR(Annotate(log_->Recover(&recovery), absl::StrCat("recovering job '", context_.options().name, "'")));
+  dropped_ends_ = recovery.Ends();
+  // From here on the log speaks of these steps. Before anything else is written to it.
+  const JobOptions& options = context_.options();
+  HB_ASSIGN_OR_RETURN(const std::optional<PipelineManifest> noted, ReadManifest(*options.fs, options.state_dir));
+  return noted == manifest_ ? absl::OkStatus() : WriteManifest(*options.fs, options.state_dir, manifest_);
 }
 
 Status Job::Start() {
@@ -276,12 +334,13 @@ Status Job::Start() {
         CommitterOptions{.threaded = !deterministic});
   }
   coordinator_ = std::make_unique<EpochCoordinator>(&context_, log_.get(), committer_.get());
+  coordinator_->AddToFirstEpoch(std::move(dropped_ends_));
   std::vector<Worker*> workers;
   for (const std::unique_ptr<Worker>& worker : workers_) workers.push_back(worker.get());
   coordinator_->SetWorkers(std::move(workers));
   std::vector<EpochCoordinator::Sink> sinks;
   for (const auto& [transform, delivery] : deliveries_) {
-    const OperatorId op = OperatorIdOf(pipeline_.transform(transform).name);
+    const OperatorId op = StateIdOf(transform);
     sinks.push_back({op, delivery.get()});
     HB_RETURN_IF_ERROR(delivery->Start(
         [this, op](std::string_view note, bool sync) -> Status {
@@ -296,6 +355,29 @@ Status Job::Start() {
   if (!deterministic) return RunThreads();
   for (const std::unique_ptr<Worker>& worker : workers_) HB_RETURN_IF_ERROR(worker->Start());
   return absl::OkStatus();
+}
+
+OperatorId Job::StateIdOf(model::TransformId transform) const {
+  for (const PlanStage& stage : plan_.stages) {
+    for (const PlanNode& node : stage.nodes) {
+      if (node.transform == transform) return node.op;
+    }
+  }
+  return OperatorIdOf(pipeline_.transform(transform).name);
+}
+
+void Job::SaveSnapshot(std::string directory, std::function<void(Status)> done) {
+  const JobState now = state();
+  if (log_ == nullptr || (now != JobState::kRunning && now != JobState::kDraining)) {
+    return done(absl::FailedPreconditionError(absl::StrCat("job '", context_.options().name, "' ",
+                                                           log_ == nullptr ? "keeps no state" : "is not running",
+                                                           ", so there is nothing to take a snapshot of")));
+  }
+  coordinator_->RunBetweenEpochs([this, directory = std::move(directory), done = std::move(done)](StatusOr<EpochId> sealed) {
+    if (!sealed.ok()) return done(sealed.status());
+    const JobOptions& options = context_.options();
+    done(Annotate(engine::SaveSnapshot(*options.fs, options.state_dir, options.name, *sealed, directory), "saving a snapshot"));
+  });
 }
 
 Status Job::GoOnFrom(End end) {
@@ -433,6 +515,9 @@ void Job::Drain() {
 }
 
 Status Job::StopAll() {
+  if (coordinator_ != nullptr) {
+    coordinator_->CancelBetweenEpochs(absl::FailedPreconditionError("the job has ended"));
+  }
   for (std::jthread& thread : threads_) thread.request_stop();
   for (const std::unique_ptr<Worker>& worker : workers_) worker->parker().Unpark();
   for (std::jthread& thread : threads_) {

@@ -19,6 +19,7 @@
 #include "engine/job/epoch_coordinator.h"
 #include "engine/job/job_context.h"
 #include "engine/job/job_snapshot.h"
+#include "engine/job/update_report.h"
 #include "engine/plan/plan.h"
 #include "engine/sink/sink_delivery.h"
 #include "engine/worker/worker.h"
@@ -37,6 +38,10 @@ class Job {
   Status Start();
   // Until the job is done, cancelled or failed; the error of a failed job.
   Status Wait();
+  // Whether the pipeline could take over the state of the job that ran, or runs, in the options' state directory, and what would
+  // become of each step. Changes nothing and needs no lock. NOT_FOUND where no job has run there.
+  static StatusOr<UpdateReport> CheckUpdate(const model::Pipeline& pipeline, const JobOptions& options);
+
   // Start and Wait; in a deterministic run everything happens on this thread.
   Status Run();
 
@@ -45,6 +50,10 @@ class Job {
   // Sources take in nothing new; what is under way is finished, windows close, the job ends. Noted in the log: a job that is
   // killed meanwhile goes on with its drain when it is started again, and one that was drained cannot be.
   void Drain();
+  // Saves all state, as of one epoch of which every sink has confirmed all, to a directory that is new; another job can begin with
+  // it (JobOptions::restore_from). Epochs wait meanwhile. `done` is called once, from a thread of the job:
+  // FAILED_PRECONDITION where the job has ended or keeps no state.
+  void SaveSnapshot(std::string directory, std::function<void(Status)> done);
   JobState state() const { return state_.load(std::memory_order_acquire); }
   JobSnapshot Snapshot() const;
   JobContext& context() { return context_; }
@@ -69,6 +78,8 @@ class Job {
     std::vector<std::vector<std::unique_ptr<Channel>>> channels;  // [from][to]
   };
 
+  Status TakeOverState();
+  OperatorId StateIdOf(model::TransformId transform) const;
   Status MakeDeliveries();
   SinkDelivery::Readers ReadersOf(const model::Transform& sink) const;
   Status MakeWorkers();
@@ -87,9 +98,11 @@ class Job {
   Status GoOnFrom(End end);
 
   const model::Pipeline pipeline_;
+  PipelineManifest manifest_;  // of this run
   JobContext context_;
   Plan plan_;
   std::unique_ptr<JobLog> log_;
+  EpochRecords dropped_ends_;  // ends state that this run has dropped
   std::unique_ptr<Committer> committer_;
   std::unique_ptr<EpochCoordinator> coordinator_;
   std::map<model::TransformId, std::unique_ptr<SinkDelivery>> deliveries_;

@@ -3,6 +3,8 @@
 #define HORNBEAM_ENGINE_JOB_JOB_OPTIONS_H_
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -15,10 +17,21 @@ namespace hornbeam::engine {
 // sources acknowledged after the sink's confirmation; faster to the sink, and a crash repeats what was under way.
 enum class ProcessingMode { kExactlyOnce, kAtLeastOnce };
 
+// How a changed pipeline takes over the state of the job that ran under its name. Steps of the same name keep their state without
+// being named here. The name of a composite stands for all the steps in it.
+struct UpdateOptions {
+  std::map<std::string, std::string> renamed;  // from the old name of a step to the new one
+  std::set<std::string> drop_state_of;         // old names of steps whose state goes
+};
+
 struct JobOptions {
   std::string name = "job";
   // Where the job's durable log lives. Empty: the job keeps nothing, and a crash starts it anew.
   std::string state_dir;
+  UpdateOptions update;
+  // A directory that Job::SaveSnapshot wrote: where the state directory is new, the job begins with what is there. Afterwards it
+  // is not looked at again.
+  std::string restore_from;
   FileSystem* fs = FileSystem::Posix();
   Clock* clock = Clock::System();
   ProcessingMode mode = ProcessingMode::kExactlyOnce;

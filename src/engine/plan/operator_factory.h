@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "base/status.h"
@@ -30,6 +31,11 @@ enum class Shape {
 // Immutable; shared by the job's workers. A front end fills in what its shape needs.
 struct OperatorFactory final : public model::TransformPayload {
   Shape shape = Shape::kElementwise;
+
+  // What the operator's records in the job's log look like: the signatures of its keys and of what it keeps by key
+  // (model/coder_signature.h). A pipeline in which a step of the same name has another one cannot take over its state. Empty for
+  // an operator that keeps nothing by key.
+  std::string state_signature;
 
   // kElementwise, kKeyed.
   std::function<std::unique_ptr<Operator>()> new_operator;

@@ -85,7 +85,7 @@ class Planner {
   void AddNode(TransformId id, const OperatorFactory& factory, int stage, int upstream, int upstream_output) {
     std::vector<PlanNode>& nodes = plan_.stages[static_cast<size_t>(stage)].nodes;
     const Transform& transform = pipeline_.transform(id);
-    nodes.push_back({id, OperatorIdOf(transform.name), &factory, upstream, upstream_output});
+    nodes.push_back({id, transform.name, OperatorIdOf(transform.name), &factory, upstream, upstream_output});
     for (size_t i = 0; i < transform.outputs.size(); ++i) {
       places_[static_cast<size_t>(transform.outputs[i])] = {stage, static_cast<int>(nodes.size()) - 1,
                                                             static_cast<int>(i)};

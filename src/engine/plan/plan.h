@@ -28,7 +28,8 @@ struct PlanEdge {
 
 struct PlanNode {
   model::TransformId transform{};
-  OperatorId op{};
+  std::string state_name;    // under which the log has its state: the transform's name, unless a job gives another
+  OperatorId op{};           // of state_name
   const OperatorFactory* factory = nullptr;
   int upstream = -1;         // index of the node it is fused behind; -1 for the root
   int upstream_output = 0;

@@ -86,6 +86,26 @@ Status SinkDelivery::RestoreNote(std::string_view note) {
   return absl::OkStatus();
 }
 
+StatusOr<std::string> SinkDelivery::NoteOfNewJob(std::string_view note) {
+  ByteReader in(note);
+  in.Varint();
+  in.Varint();
+  std::string renewed;
+  PutVarint(&renewed, 0);
+  PutVarint(&renewed, 0);
+  PutVarint(&renewed, in.Varint());
+  const uint64_t answers = in.Varint();
+  PutVarint(&renewed, answers);
+  for (uint64_t left = answers; left > 0 && in.ok(); --left) {
+    PutVarint(&renewed, in.Varint());
+    PutBytes(&renewed, in.Bytes());
+  }
+  in.Bytes();  // the writer's state
+  PutBytes(&renewed, {});
+  if (!in.ok() || !in.done()) return absl::DataLossError("the log holds a malformed note of a sink");
+  return renewed;
+}
+
 Status SinkDelivery::RestoreRows(EpochId epoch, uint32_t shard, std::string_view framed_rows) {
   MutexLock lock(&mutex_);
   std::vector<Part>& parts = parts_[{epoch, shard}];

@@ -38,6 +38,9 @@ class SinkDelivery final : private SinkJournal {
 
   // Recovery, before Start and in the order of the log: a note, or a sealed epoch's records of this sink.
   Status RestoreNote(std::string_view note);
+  // What a job that begins with this sink's note as another left it has: the answers that are not consumed, and nothing of what was
+  // delivered and where. DATA_LOSS for a malformed one.
+  static StatusOr<std::string> NoteOfNewJob(std::string_view note);
   Status RestoreRows(EpochId epoch, uint32_t shard, std::string_view framed_rows);
 
   // Opens the writer (blocking) and, unless the run is deterministic, starts the thread. `on_error` is called once, from the
