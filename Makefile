@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: all help deps build run test-deps test asan asan-core tsan clang bench crash format clean
+.PHONY: all help deps build run test-deps test asan asan-core tsan clang bench crash oracle format clean
 all: build
 
 help:
@@ -18,6 +18,7 @@ help:
 ## make clang      build with clang and its thread-safety analysis
 ## make bench INPUT=FILE   benchmarks/orders beside the bare loop, on a file of events
 ## make crash      the long crash tests: kill everything at random moments, then count
+## make oracle     10,000 random pipelines on the engine and on a naive reference runner (SEEDS=, FIRST=)
 ## make format     clang-format on all of our C++
 ## make clean      remove the builds, but not what was fetched
 
@@ -76,6 +77,14 @@ bench: build
 
 crash: test-deps build
 	@ctest --test-dir $(BUILD) --output-on-failure -L crash
+
+SEEDS ?= 10000
+FIRST ?= 1
+
+oracle: deps
+	$(call configure,release)
+	@ninja -C $(BUILD) -j $(JOBS) --quiet oracle
+	@$(BUILD)/tests/oracle/oracle --seeds $(SEEDS) --first $(FIRST)
 
 format:
 	@command -v clang-format >/dev/null || { echo "hornbeam: clang-format is not installed: apt-get install clang-format" >&2; exit 1; }

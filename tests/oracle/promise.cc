@@ -1,0 +1,106 @@
+#include "promise.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace hornbeam::oracle {
+namespace {
+
+using Kind = Step::Kind;
+using Order = Promise::Order;
+using model::Trigger;
+
+bool HasAny(const Trigger& trigger, bool (*is_one)(const Trigger&)) {
+  return is_one(trigger) ||
+         std::any_of(trigger.children.begin(), trigger.children.end(),
+                     [is_one](const Trigger& child) { return HasAny(child, is_one); });
+}
+
+bool UsesClock(const Trigger& trigger) {
+  return HasAny(trigger,
+                [](const Trigger& t) { return t.kind == Trigger::Kind::kAfterProcessingTime; });
+}
+
+// Its panes follow from the watermark alone, whatever the order of the elements.
+bool FollowsWatermark(const model::WindowingStrategy& windowing) {
+  return windowing.allowed_lateness == model::Duration{} &&
+         !HasAny(windowing.trigger, [](const Trigger& t) {
+           return t.kind == Trigger::Kind::kAfterCount || t.kind == Trigger::Kind::kAlways ||
+                  t.kind == Trigger::Kind::kAfterProcessingTime;
+         });
+}
+
+Status Refuse(size_t step, const char* why) {
+  return absl::InvalidArgumentError(absl::StrCat("step #", step, " ", why));
+}
+
+StatusOr<Promise> OfGrouping(const PipelineSpec& spec, size_t at, Promise input, int workers) {
+  const model::WindowingStrategy windowing = WindowingOf(spec, spec.steps[at].inputs[0]);
+  Promise promise = input;
+  promise.order = Order::kPerKey;
+  const bool has_late_panes = windowing.allowed_lateness > model::Duration{};
+  promise.is_steady =
+      input.is_steady && !UsesClock(windowing.trigger) && (workers == 1 || !has_late_panes);
+  if (input.is_steady && (input.order != Order::kNone || FollowsWatermark(windowing)))
+    return promise;
+  promise.promised = Promised::kUnion;
+  if (windowing.trigger.MayLoseData(windowing.allowed_lateness)) {
+    return Refuse(at, "may lose data, and which depends on the order");
+  }
+  if (HasConsumer(spec, static_cast<int>(at))) {
+    return Refuse(at, "has panes that depend on the order, and is read");
+  }
+  return promise;
+}
+
+StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<Promise>& before,
+                         int workers) {
+  const Step& step = spec.steps[at];
+  Promise promise;
+  for (const int from : step.inputs) {
+    if (from == Step::kSource) continue;
+    if (from >= static_cast<int>(at)) return Refuse(at, "reads a later one");
+    const Promise& input = before[static_cast<size_t>(from)];
+    promise.order = std::max(promise.order, input.order);
+    promise.is_steady &= input.is_steady;
+  }
+  if (step.is_grouping()) return OfGrouping(spec, at, promise, workers);
+  switch (step.kind) {
+    case Kind::kWithKeys:
+      if (promise.order == Order::kPerKey) promise.order = Order::kNone;
+      break;
+    case Kind::kFlatten:
+      for (const int from : step.inputs) {
+        if (WindowingOf(spec, from) != WindowingOf(spec, step.inputs[0])) {
+          return Refuse(at, "flattens what is windowed differently");
+        }
+      }
+      if (step.inputs.size() > 1) promise.order = Order::kNone;
+      break;
+    case Kind::kDeduplicate:
+      if (promise.order == Order::kNone || !promise.is_steady) {
+        return Refuse(at, "keeps the first element, and which that is depends on the order");
+      }
+      promise.order = Order::kPerKey;
+      break;
+    case Kind::kWindowInto:
+      if (!promise.is_steady) return Refuse(at, "windows anew what may be late or not");
+      break;
+    default: break;
+  }
+  return promise;
+}
+
+}  // namespace
+
+StatusOr<std::vector<Promise>> PromisesOf(const PipelineSpec& spec, int workers) {
+  std::vector<Promise> promises;
+  for (size_t i = 0; i < spec.steps.size(); ++i) {
+    HB_ASSIGN_OR_RETURN(const Promise promise, OfStep(spec, i, promises, workers));
+    promises.push_back(promise);
+  }
+  return promises;
+}
+
+}  // namespace hornbeam::oracle

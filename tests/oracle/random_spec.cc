@@ -1,0 +1,192 @@
+#include "random_spec.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/rng.h"
+#include "promise.h"
+
+namespace hornbeam::oracle {
+namespace {
+
+using Kind = Step::Kind;
+using model::EventTime;
+using model::Seconds;
+using model::Trigger;
+using model::WindowFn;
+using model::WindowingStrategy;
+
+class Generator {
+ public:
+  explicit Generator(uint64_t seed) : rng_(seed) {}
+
+  PipelineSpec Next() {
+    workers_ = OneIn(3) ? 1 : 4;
+    spec_.schedule = Schedule();
+    int at = Elementwise(Step::kSource, 2);
+    if (!OneIn(12)) at = Windowed(at);
+    at = Elementwise(at, 1);
+    if (OneIn(5)) at = Flattened(at);
+    if (OneIn(6)) at = TryAdd(Kind::kDeduplicate, {at}, at);
+    const int windowed = at;
+    at = Grouped(at);
+    if (OneIn(3)) Grouped(windowed);
+    for (int more = Below(3); more > 0; --more) at = Chained(at);
+    return std::move(spec_);
+  }
+
+ private:
+  int Below(int n) { return static_cast<int>(rng_.Below(static_cast<uint64_t>(n))); }
+  bool OneIn(int n) { return Below(n) == 0; }
+
+  // The new step, or `otherwise` where nothing could be said of the pipeline with it.
+  int Try(Step step, int otherwise) {
+    spec_.steps.push_back(std::move(step));
+    if (PromisesOf(spec_, workers_).ok()) return static_cast<int>(spec_.steps.size()) - 1;
+    spec_.steps.pop_back();
+    return otherwise;
+  }
+  int TryAdd(Kind kind, std::vector<int> inputs, int otherwise, int n = 1) {
+    Step step;
+    step.kind = kind;
+    step.inputs = std::move(inputs);
+    step.n = n;
+    return Try(std::move(step), otherwise);
+  }
+
+  int Elementwise(int from, int most) {
+    for (int left = Below(most + 1); left > 0; --left) {
+      const Kind kinds[] = {Kind::kMap, Kind::kFlatMap, Kind::kFilter, Kind::kWithKeys};
+      from = TryAdd(kinds[Below(4)], {from}, from, 1 + Below(4));
+    }
+    return from;
+  }
+  int Windowed(int from) {
+    Step step;
+    step.kind = Kind::kWindowInto;
+    step.inputs = {from};
+    step.windowing = Windowing();
+    return Try(std::move(step), from);
+  }
+  int Flattened(int from) {
+    const int a = Elementwise(from, 1), b = Elementwise(from, 2);
+    return TryAdd(Kind::kFlatten, {a, b}, from);
+  }
+  int Grouped(int from) {
+    const Kind kinds[] = {Kind::kGroupByKey, Kind::kSum, Kind::kMax, Kind::kConcat};
+    return TryAdd(kinds[Below(4)], {from}, from);
+  }
+  int Chained(int from) {
+    from = Elementwise(from, 1);
+    if (OneIn(3)) from = Windowed(from);
+    if (OneIn(6)) from = Flattened(from);
+    if (OneIn(8)) from = TryAdd(Kind::kDeduplicate, {from}, from);
+    return Grouped(from);
+  }
+
+  // A trigger that fires once.
+  Trigger Once(int depth) {
+    switch (Below(depth > 0 ? 8 : 5)) {
+      case 0:
+      case 1:
+      case 2: return Trigger::AfterCount(1 + Below(4));
+      case 3: return Trigger::AfterWatermark();
+      case 4: return Trigger::AfterProcessingTime(Seconds(Below(4) * 10));
+      case 5: return Trigger::AfterAll({Once(depth - 1), Once(depth - 1)});
+      default: return Trigger::AfterAny({Once(depth - 1), Once(depth - 1)});
+    }
+  }
+  Trigger AnyTrigger(int depth) {
+    switch (Below(depth > 0 ? 12 : 7)) {
+      case 0: return Trigger::Default();
+      case 1: return Trigger::Repeatedly(Once(1));
+      case 2: return Trigger::AfterWatermark().WithEarly(Once(1)).WithLate(Once(1));
+      case 3: return Trigger::AfterWatermark().WithEarly(Once(1));
+      case 4: return Trigger::AfterWatermark().WithLate(Once(1));
+      case 5: return OneIn(2) ? Trigger::Always() : Trigger::Never();
+      case 6: return Once(1);
+      case 7: return Trigger::AfterEach({Once(1), AnyTrigger(depth - 1)});
+      case 8: return Trigger::AfterEach({Once(0), Once(0), Trigger::Repeatedly(Once(0))});
+      case 9: return AnyTrigger(depth - 1).OrFinally(Once(1));
+      case 10: return Trigger::Repeatedly(AnyTrigger(depth - 1));
+      default: return Trigger::Repeatedly(Trigger::AfterAny({Once(1), Once(0)}));
+    }
+  }
+
+  WindowFn Windows() {
+    return OneIn(6) ? WindowFn::Global()
+                    : WindowFn::Fixed(Seconds(3 + Below(20)), Seconds(Below(3)));
+  }
+
+  WindowingStrategy Windowing() {
+    WindowingStrategy w;
+    w.window_fn = Windows();
+    // One in three may lose data; what it puts out is compared all the same.
+    w.allowed_lateness = Seconds(OneIn(3) ? 0 : Below(40));
+    do {
+      w.trigger = AnyTrigger(2);
+    } while (w.trigger.MayLoseData(w.allowed_lateness) && !OneIn(4));
+    if (OneIn(2)) w.accumulation_mode = model::AccumulationMode::kAccumulating;
+    if (OneIn(3)) w.timestamp_combiner = static_cast<model::TimestampCombiner>(Below(3));
+    if (OneIn(4)) w.closing_behavior = model::ClosingBehavior::kFireAlways;
+    if (OneIn(3)) w.on_time_behavior = model::OnTimeBehavior::kFireIfNonEmpty;
+    return w;
+  }
+
+  std::vector<StreamEvent> Schedule() {
+    std::vector<StreamEvent> schedule;
+    const int keys = 1 + Below(5);
+    int watermark_s = 0;
+    if (!OneIn(4)) schedule.push_back({.watermark = EventTime::FromSeconds(0)});
+    for (int left = 3 + Below(12); left > 0; --left) {
+      switch (Below(5)) {
+        case 0:
+        case 1:
+          watermark_s += OneIn(8) ? Below(80) : Below(15);
+          schedule.push_back({.watermark = EventTime::FromSeconds(watermark_s)});
+          break;
+        case 2: schedule.push_back({.processing_time = Seconds(1 + Below(30))}); break;
+        default: schedule.push_back({.elements = Elements(keys, watermark_s)});
+      }
+    }
+    return schedule;
+  }
+
+  std::vector<StampedEvent> Elements(int keys, int watermark_s) {
+    std::vector<StampedEvent> elements;
+    for (int left = 1 + Below(6); left > 0; --left) {
+      const int at_s = std::max(0, watermark_s - 25 + Below(50));
+      elements.push_back({{absl::StrCat("k", Below(keys)), ++value_},
+                          EventTime::FromSeconds(at_s) - model::Micros(OneIn(10) ? 1 : 0)});
+    }
+    return elements;
+  }
+
+  Rng rng_;
+  PipelineSpec spec_;
+  int workers_ = 1;  // that something must be promised for
+  int64_t value_ = 0;
+};
+
+}  // namespace
+
+PipelineSpec RandomSpec(uint64_t seed) { return Generator(seed).Next(); }
+
+std::vector<TestMode> RandomModes(uint64_t seed, const PipelineSpec& spec, int count) {
+  Rng rng(~seed);
+  const bool one_worker = !PromisesOf(spec, 4).ok();
+  const size_t batch_sizes[] = {1, 3, 1024};
+  const int workers[] = {1, 2, 4};
+  std::vector<TestMode> modes;
+  for (int i = 0; i < count; ++i) {
+    const bool crashes = i > 0 && (i + 1 == count || rng.OneIn(2));
+    const size_t batch_size = batch_sizes[rng.Below(3)];
+    const int many = workers[rng.Below(3)];
+    modes.push_back({batch_size, one_worker ? 1 : many, crashes, rng.Next() >> 32});
+  }
+  return modes;
+}
+
+}  // namespace hornbeam::oracle
