@@ -70,6 +70,7 @@ void EpochCoordinator::Open() {
   std::vector<UnitKey> rewrite;
   if (log_ != nullptr) rewrite = log_->UnitsToRewrite(kRewriteBytesPerEpoch);
   for (Worker* worker : workers_) worker->RequestMarker(last_epoch_, rewrite);
+  job_->Reach(CommitPoint::kEpochOpened);
 }
 
 StatusOr<bool> EpochCoordinator::Gather() {
@@ -83,6 +84,7 @@ StatusOr<bool> EpochCoordinator::Gather() {
   std::sort(parts_.begin(), parts_.end(),
             [](const Contribution& a, const Contribution& b) { return a.worker < b.worker; });
   state_ = State::kConfirming;
+  job_->Reach(CommitPoint::kEpochGathered);
   return true;
 }
 
@@ -106,15 +108,18 @@ Status EpochCoordinator::Seal() {
 Status EpochCoordinator::Sealed(EpochId epoch) {
   state_ = State::kBetween;
   last_sealed_.store(epoch, std::memory_order_release);
+  job_->Reach(CommitPoint::kEpochSealed);
   for (const Sink& sink : sinks_) {
     sink.delivery->OnSealed(epoch);
     if (log_ != nullptr) log_->RetainFrom(sink.op, sink.delivery->delivered_epoch() + 1);
   }
+  job_->Reach(CommitPoint::kSinksTold);
   for (Worker* worker : workers_) {
     for (const std::unique_ptr<Stage>& stage : worker->stages()) {
       if (stage->has_source()) stage->source()->OnSealed(epoch);
     }
   }
+  job_->Reach(CommitPoint::kSourcesTold);
   return absl::OkStatus();
 }
 

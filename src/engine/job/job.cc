@@ -323,6 +323,7 @@ Status Job::Start() {
   HB_RETURN_IF_ERROR(MakeDeliveries());
   HB_RETURN_IF_ERROR(MakeWorkers());
   HB_RETURN_IF_ERROR(Recover());
+  context_.Reach(CommitPoint::kRecovered);
   HB_RETURN_IF_ERROR(GoOnFrom(noted_end_));
   // A sink may have rows of an epoch that was never sealed (at-least-once): its number is not given again.
   EpochId last = log_ != nullptr ? log_->last_sealed() : 0;

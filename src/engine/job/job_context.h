@@ -21,6 +21,10 @@ class JobContext {
   const JobOptions& options() const { return options_; }
   model::ProcessingTime Now() const { return {options_.clock->NowMicros()}; }
 
+  void Reach(CommitPoint point) const {
+    if (options_.on_commit_point) options_.on_commit_point(point);
+  }
+
   // Messages that were sent between workers and not yet dealt with, and buffers not yet sent. Zero, with every source
   // but the asking one out of data, is quiescence: nothing will happen unless a source speaks or time passes.
   void BeginWork() { under_way_.fetch_add(1, std::memory_order_acq_rel); }

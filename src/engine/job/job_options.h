@@ -3,12 +3,14 @@
 #define HORNBEAM_ENGINE_JOB_JOB_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 
 #include "base/clock.h"
 #include "base/file_system.h"
+#include "engine/job/commit_point.h"
 #include "model/time.h"
 
 namespace hornbeam::engine {
@@ -52,6 +54,9 @@ struct JobOptions {
 
   // Groupings are made although their trigger may lose data or never fire (WindowingStrategy::ValidateForGrouping).
   bool allow_unsafe_triggers = false;
+
+  // Called at every commit point, on whichever thread comes to it: for tests that crash there.
+  std::function<void(CommitPoint)> on_commit_point;
 
   // 0: workers run on threads of their own. Otherwise everything runs on the calling thread, interleaved by this seed.
   uint64_t deterministic_seed = 0;

@@ -231,6 +231,7 @@ Status SinkDelivery::Deliver(const std::pair<EpochId, uint32_t>& key, const std:
     given_answers_.clear();  // the delivery comes again, and they with it
     return status;
   }
+  job_->Reach(CommitPoint::kRowsDelivered);
   {
     MutexLock lock(&mutex_);
     last_ = std::max(last_, key);  // at-least-once, a worker may have been ahead of another
@@ -238,6 +239,7 @@ Status SinkDelivery::Deliver(const std::pair<EpochId, uint32_t>& key, const std:
   // Before the delivery shows: the log drops the rows of what shows, and must not do so while it has no note of their delivery.
   // Not synced: a confirmation that a crash forgets is found out again, since a delivery is idempotent.
   HB_RETURN_IF_ERROR(WriteNote(false));
+  job_->Reach(CommitPoint::kDeliveryNoted);
   {
     MutexLock lock(&mutex_);
     delivering_ = 0;
@@ -264,6 +266,7 @@ StatusOr<bool> SinkDelivery::Step() {
   }
   if (ReadyToFinish()) {
     HB_RETURN_IF_ERROR(Annotate(Guarded([this] { return writer_->Finish(); }), absl::StrCat("finishing sink '", name_, "'")));
+    job_->Reach(CommitPoint::kSinkFinished);
     HB_RETURN_IF_ERROR(WriteNote(false));  // answers may have come of it
     done_.store(true, std::memory_order_release);
     std::function<void()> wake;
@@ -317,7 +320,9 @@ Status SinkDelivery::Run() {
 
 Status SinkDelivery::Save(std::string_view state) {
   state_.assign(state);
-  return WriteNote(true);
+  HB_RETURN_IF_ERROR(WriteNote(true));
+  job_->Reach(CommitPoint::kDecisionNoted);
+  return absl::OkStatus();
 }
 
 void SinkDelivery::Answer(std::string encoded) { given_answers_.push_back(std::move(encoded)); }
