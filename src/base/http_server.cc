@@ -2,10 +2,12 @@
 
 #include <httplib.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <deque>
 #include <exception>
 #include <thread>
@@ -15,13 +17,19 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/http_connection.h"
 #include "base/mutex.h"
 
 namespace hornbeam {
 namespace {
 
 constexpr size_t kMaxThreads = 256;
-constexpr size_t kMaxBodyBytes = size_t{1} << 30;
+constexpr int kBacklog = 1024;
+constexpr std::chrono::milliseconds kKeepAlive{2000};
+// Of the bodies of all requests that are being served.
+constexpr size_t kMaxBodiesBytes = size_t{1} << 30;
+// What a body that is too large may still send, to be read past so that its sender hears why.
+constexpr size_t kMaxRequestBytes = size_t{256} << 20;
 
 // Starts a thread when a connection arrives and none is idle. A kept-alive connection holds its
 // thread, so a pool of fixed size would be starved by idle clients.
@@ -117,8 +125,95 @@ HttpRequest ToHttpRequest(const httplib::Request& in) {
     out.headers.emplace(absl::AsciiStrToLower(name), value);
   }
   if (const auto method = out.Header("x-http-method-override")) out.method = *method;
-  out.body = in.body;
   return out;
+}
+
+// A server whose connections are HttpConnections.
+class BoundedServer final : public httplib::Server {
+ public:
+  // httplib lets five connections wait to be accepted, and the system forgets those beyond: a burst
+  // of clients would wait in vain. REQUIRES: bound.
+  void DeepenBacklog() { ::listen(svr_sock_, kBacklog); }
+
+ private:
+  bool process_and_close_socket(socket_t socket) override {
+    HttpConnection connection(socket, {.request_bytes = kMaxRequestBytes});
+    bool ok = true;
+    bool closed = false;
+    while (ok && !closed && !connection.broken() && svr_sock_ != INVALID_SOCKET &&
+           connection.WaitForRequest(kKeepAlive)) {
+      ok = process_request(connection, /*close_connection=*/false, closed, nullptr);
+    }
+    if (connection.broken()) connection.Linger();
+    ::shutdown(socket, SHUT_RDWR);
+    ::close(socket);
+    return ok;
+  }
+};
+
+// The share of one request in kMaxBodiesBytes; given back at the end.
+class BodyBudget {
+ public:
+  explicit BodyBudget(std::atomic<size_t>* in_use) : in_use_(in_use) {}
+  ~BodyBudget() { in_use_->fetch_sub(taken_, std::memory_order_relaxed); }
+  BodyBudget(const BodyBudget&) = delete;
+  BodyBudget& operator=(const BodyBudget&) = delete;
+
+  bool Take(size_t bytes) {
+    taken_ += bytes;
+    return in_use_->fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMaxBodiesBytes;
+  }
+
+ private:
+  std::atomic<size_t>* const in_use_;
+  size_t taken_ = 0;
+};
+
+enum class BodyFault { kNone, kTooLarge, kNoRoom, kUnreadable };
+
+// Reads the body, unpacked, into *body. A body that may not be kept is read past.
+BodyFault ReadBody(const httplib::ContentReader& reader, size_t most, BodyBudget* budget,
+                   std::string* body) {
+  BodyFault fault = BodyFault::kNone;
+  const bool read = reader([&](const char* data, size_t size) {
+    if (fault != BodyFault::kNone) return true;
+    if (size > most - body->size()) {
+      fault = BodyFault::kTooLarge;
+    } else if (!budget->Take(size)) {
+      fault = BodyFault::kNoRoom;
+    } else {
+      body->append(data, size);
+      return true;
+    }
+    std::string().swap(*body);
+    return true;
+  });
+  return fault == BodyFault::kNone && !read ? BodyFault::kUnreadable : fault;
+}
+
+void SetText(int status, std::string text, HttpResponse* response) {
+  *response = {};
+  response->status = status;
+  response->content_type = "text/plain; charset=UTF-8";
+  response->body = std::move(text);
+}
+
+void SetBodyFault(BodyFault fault, size_t most, HttpResponse* response) {
+  switch (fault) {
+    case BodyFault::kNone: break;
+    case BodyFault::kTooLarge:
+      return SetText(413,
+                     absl::StrCat("The body of the request has more than the ", most,
+                                  " bytes that are allowed here; send less at a time.\n"),
+                     response);
+    case BodyFault::kNoRoom:
+      return SetText(503,
+                     "The bodies of the requests that are being served fill the memory that is set "
+                     "aside for them; try again.\n",
+                     response);
+    case BodyFault::kUnreadable:
+      return SetText(400, "The body of the request could not be read or unpacked.\n", response);
+  }
 }
 
 }  // namespace
@@ -159,66 +254,85 @@ std::optional<std::string> HttpRequest::Header(std::string_view lower_case_name)
 }
 
 struct HttpServer::Impl {
-  httplib::Server server;
+  BoundedServer server;
   std::thread listener;
+  std::atomic<size_t> bodies_bytes{0};
 };
 
 HttpServer::HttpServer() = default;
 HttpServer::~HttpServer() { Stop(); }
 
-void HttpServer::Route(std::string_view method, std::string_view pattern, Handler handler) {
-  routes_.push_back({std::string(method), SplitPath(pattern), std::move(handler)});
+void HttpServer::Route(std::string_view method, std::string_view pattern, Handler handler,
+                       size_t max_body_bytes) {
+  routes_.push_back({std::string(method), SplitPath(pattern), std::move(handler),
+                     std::min(max_body_bytes, kDefaultMaxBodyBytes)});
 }
 
-void HttpServer::Dispatch(HttpRequest* request, HttpResponse* response) const {
+const HttpServer::RouteEntry* HttpServer::FindRoute(HttpRequest* request) const {
   const std::vector<std::string> path = SplitPath(request->path);
   for (const RouteEntry& route : routes_) {
     if (route.method != "*" && route.method != request->method) continue;
     request->path_parameters.clear();
-    if (!Match(route.segments, path, &request->path_parameters)) continue;
-    route.handler(*request, response);
-    return;
+    if (Match(route.segments, path, &request->path_parameters)) return &route;
   }
-  response->status = 404;
-  response->content_type = "text/plain; charset=UTF-8";
-  response->body = absl::StrCat("There is nothing at ", request->method, " ", request->path, ".\n");
+  return nullptr;
+}
+
+void HttpServer::Serve(const httplib::Request& in, httplib::Response& out,
+                       const httplib::ContentReader* reader) {
+  // httplib would cut the answer into as many parts as a Range names, the whole of it each if so
+  // asked. The request is its caller's own, and not const there.
+  const_cast<httplib::Request&>(in).ranges.clear();
+  HttpResponse response;
+  HttpRequest request = ToHttpRequest(in);
+  const RouteEntry* route = FindRoute(&request);
+  const size_t most = route ? route->max_body_bytes : 0;
+  BodyBudget budget(&impl_->bodies_bytes);
+  const BodyFault fault =
+      reader ? ReadBody(*reader, most, &budget, &request.body) : BodyFault::kNone;
+  if (!route) {
+    SetText(404, absl::StrCat("There is nothing at ", request.method, " ", request.path, ".\n"),
+            &response);
+  } else if (fault != BodyFault::kNone) {
+    SetBodyFault(fault, most, &response);
+  } else {
+    try {
+      route->handler(request, &response);
+    } catch (const std::exception& error) {
+      SetText(500, absl::StrCat("Internal error: ", error.what(), "\n"), &response);
+    }
+  }
+  out.status = response.status;
+  for (const auto& [name, value] : response.headers) out.set_header(name.c_str(), value);
+  if (response.status != 204 && response.status != 304) {
+    out.set_content(std::move(response.body), response.content_type.c_str());
+  }
 }
 
 Status HttpServer::Start(int port) {
   impl_ = std::make_unique<Impl>();
-  httplib::Server& server = impl_->server;
+  BoundedServer& server = impl_->server;
   server.new_task_queue = [] { return new GrowingTaskQueue; };
+  // For the Keep-Alive header; BoundedServer keeps to it.
   server.set_keep_alive_max_count(size_t{1} << 40);
-  server.set_keep_alive_timeout(2);
+  server.set_keep_alive_timeout(kKeepAlive.count() / 1000);
   server.set_tcp_nodelay(true);
-  server.set_payload_max_length(kMaxBodyBytes);
+  server.set_payload_max_length(kMaxRequestBytes);
   // Not httplib's own SO_REUSEPORT, with which two servers would share one port.
   server.set_socket_options([](socket_t socket) {
     const int on = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   });
   const auto serve = [this](const httplib::Request& in, httplib::Response& out) {
-    HttpResponse response;
-    HttpRequest request = ToHttpRequest(in);
-    try {
-      Dispatch(&request, &response);
-    } catch (const std::exception& error) {
-      response = {};
-      response.status = 500;
-      response.content_type = "text/plain; charset=UTF-8";
-      response.body = absl::StrCat("Internal error: ", error.what(), "\n");
-    }
-    out.status = response.status;
-    for (const auto& [name, value] : response.headers) out.set_header(name.c_str(), value);
-    if (response.status != 204 && response.status != 304) {
-      out.set_content(std::move(response.body), response.content_type.c_str());
-    }
+    Serve(in, out, nullptr);
   };
+  const auto serve_body = [this](const httplib::Request& in, httplib::Response& out,
+                                 const httplib::ContentReader& reader) { Serve(in, out, &reader); };
   server.Get(".*", serve);
-  server.Post(".*", serve);
-  server.Put(".*", serve);
-  server.Patch(".*", serve);
-  server.Delete(".*", serve);
+  server.Post(".*", serve_body);
+  server.Put(".*", serve_body);
+  server.Patch(".*", serve_body);
+  server.Delete(".*", serve_body);
   server.Options(".*", serve);
 
   errno = 0;
@@ -237,6 +351,7 @@ Status HttpServer::Start(int port) {
     return absl::UnavailableError(absl::StrCat(
         "port ", port, " is busy; stop the program that uses it or choose another port"));
   }
+  server.DeepenBacklog();
   impl_->listener = std::thread([&server] { server.listen_after_bind(); });
   // stop() before the loop runs would be lost.
   while (!server.is_running()) std::this_thread::yield();

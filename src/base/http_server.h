@@ -2,6 +2,7 @@
 #ifndef HORNBEAM_BASE_HTTP_SERVER_H_
 #define HORNBEAM_BASE_HTTP_SERVER_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -11,6 +12,12 @@
 #include <vector>
 
 #include "base/status.h"
+
+namespace httplib {
+class ContentReader;
+struct Request;
+struct Response;
+}  // namespace httplib
 
 namespace hornbeam {
 
@@ -42,9 +49,14 @@ struct HttpResponse {
 // Serves on 127.0.0.1 with a thread per active connection (as many as there are connections, up to
 // a bound; further connections wait). Handlers run on those threads, concurrently. Route before
 // Start; Start and Stop from one thread. The destructor stops.
+//
+// Bounds: a head of 64 kB that comes within ten seconds (431); a body, unpacked, of what its route
+// allows (413), and of a gigabyte in all requests at once (503). Range is left to the handlers: an
+// answer goes out as they give it.
 class HttpServer {
  public:
   using Handler = std::function<void(const HttpRequest&, HttpResponse*)>;
+  static constexpr size_t kDefaultMaxBodyBytes = size_t{64} << 20;
 
   HttpServer();
   ~HttpServer();
@@ -55,8 +67,9 @@ class HttpServer {
   // `{name}suffix` such as `{topic}:publish`, or, as the last one, `{name=**}` (all that remains,
   // perhaps nothing). The first route that fits wins; `method` is GET, POST, PUT, PATCH, DELETE or
   // `*`. A client that can only POST may name the method in X-HTTP-Method-Override. HEAD is
-  // answered by the GET routes.
-  void Route(std::string_view method, std::string_view pattern, Handler handler);
+  // answered by the GET routes. `max_body_bytes` is at most kDefaultMaxBodyBytes.
+  void Route(std::string_view method, std::string_view pattern, Handler handler,
+             size_t max_body_bytes = kDefaultMaxBodyBytes);
 
   // Binds 127.0.0.1:`port` (0: a free one, see port()) and begins to serve. UNAVAILABLE when the
   // port is busy, PERMISSION_DENIED when the system does not allow it; the message says which port
@@ -76,9 +89,13 @@ class HttpServer {
     std::string method;
     std::vector<std::string> segments;
     Handler handler;
+    size_t max_body_bytes;
   };
 
-  void Dispatch(HttpRequest* request, HttpResponse* response) const;
+  // The route of a request, whose path parameters it sets; null when there is none.
+  const RouteEntry* FindRoute(HttpRequest* request) const;
+  void Serve(const httplib::Request& in, httplib::Response& out,
+             const httplib::ContentReader* reader);
 
   std::vector<RouteEntry> routes_;
   std::unique_ptr<Impl> impl_;

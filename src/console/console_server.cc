@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/http_client.h"
+#include "base/http_origin.h"
 #include "console/job_state_json.h"
 #include "console/job_totals.h"
 #include "console/prometheus.h"
@@ -20,11 +21,16 @@ using nlohmann::json;
 constexpr int kQueryTimeoutSeconds = 120;
 constexpr int kMaxQueryRows = 1000;
 constexpr int kMaxListed = 100;
+// Of a job's state: kMaxSteps steps with long names have less.
+constexpr size_t kMaxStateBytes = size_t{1} << 20;
+constexpr size_t kMaxQueryBytes = size_t{2} << 20;
+constexpr size_t kMaxCommandBytes = size_t{64} << 10;
 
 json JobJson(const KnownJob& job) {
   json object = ToJson(job.snapshot);
   object["id"] = job.id;
   object["responding"] = job.responding;
+  object["lost"] = job.lost;
   object["updated_at_us"] = job.updated_at_us;
   return object;
 }
@@ -45,6 +51,7 @@ int HttpCode(absl::StatusCode code) {
     case absl::StatusCode::kInvalidArgument: return 400;
     case absl::StatusCode::kNotFound: return 404;
     case absl::StatusCode::kFailedPrecondition: return 409;
+    case absl::StatusCode::kResourceExhausted: return 429;
     case absl::StatusCode::kUnavailable: return 503;
     default: return 500;
   }
@@ -86,48 +93,36 @@ std::string_view ContentType(std::string_view name) {
   return "application/octet-stream";
 }
 
-// The host of "host", "host:port" or "[v6]:port".
-absl::string_view HostName(absl::string_view authority) {
-  if (absl::StartsWith(authority, "[")) return authority.substr(0, authority.find(']') + 1);
-  return authority.substr(0, authority.find(':'));
-}
-
-// A page of another site can make a browser send requests here, under its own Origin, or, with a
-// name that resolves to 127.0.0.1, under a Host of its own.
-bool IsForeign(const HttpRequest& request) {
-  const std::string host = request.Header("host").value_or("");
-  const absl::string_view name = HostName(host);
-  if (name != "127.0.0.1" && name != "localhost" && name != "[::1]") return true;
-  const auto origin = request.Header("origin");
-  return origin.has_value() && *origin != absl::StrCat("http://", host);
-}
-
 }  // namespace
 
 ConsoleServer::ConsoleServer(ConsoleOptions options) : options_(std::move(options)) {
   Route("GET", "/api/v1/jobs", &ConsoleServer::ListJobs);
   Route("GET", "/api/v1/jobs/{id}", &ConsoleServer::GetJob);
-  Route("POST", "/api/v1/jobs/{id}/state", &ConsoleServer::ReportState);
-  Route("POST", "/api/v1/jobs/{id}:cancel", &ConsoleServer::CancelJob);
-  Route("POST", "/api/v1/jobs/{id}:drain", &ConsoleServer::DrainJob);
+  Route("POST", "/api/v1/jobs/{id}/state", &ConsoleServer::ReportState, kMaxStateBytes);
+  Route("POST", "/api/v1/jobs/{id}:cancel", &ConsoleServer::CancelJob, kMaxCommandBytes);
+  Route("POST", "/api/v1/jobs/{id}:drain", &ConsoleServer::DrainJob, kMaxCommandBytes);
   Route("GET", "/api/v1/subscriptions", &ConsoleServer::Subscriptions);
   Route("GET", "/api/v1/tables", &ConsoleServer::Tables);
-  Route("POST", "/api/v1/query", &ConsoleServer::Query);
+  Route("POST", "/api/v1/query", &ConsoleServer::Query, kMaxQueryBytes);
   Route("GET", "/metrics", &ConsoleServer::Metrics);
   Route("GET", "/healthz", &ConsoleServer::Health);
   Route("GET", "/{file=**}", &ConsoleServer::WebFile);
 }
 
-void ConsoleServer::Route(const char* method, const char* pattern, Answer answer) {
-  http_.Route(method, pattern, [this, answer](const HttpRequest& request, HttpResponse* response) {
-    response->headers["X-Content-Type-Options"] = "nosniff";
-    if (IsForeign(request)) {
-      AnswerError(403, "the console answers only its own pages, at 127.0.0.1 or localhost",
-                  response);
-      return;
-    }
-    (this->*answer)(request, response);
-  });
+void ConsoleServer::Route(const char* method, const char* pattern, Answer answer,
+                          size_t max_body_bytes) {
+  http_.Route(
+      method, pattern,
+      [this, answer](const HttpRequest& request, HttpResponse* response) {
+        response->headers["X-Content-Type-Options"] = "nosniff";
+        if (IsForeign(request)) {
+          AnswerError(403, "the console answers only its own pages, at 127.0.0.1 or localhost",
+                      response);
+          return;
+        }
+        (this->*answer)(request, response);
+      },
+      max_body_bytes);
 }
 
 void ConsoleServer::WebFile(const HttpRequest& request, HttpResponse* response) {

@@ -48,7 +48,7 @@ class ConsoleServer {
  private:
   using Answer = void (ConsoleServer::*)(const HttpRequest&, HttpResponse*);
 
-  void Route(const char* method, const char* pattern, Answer answer);
+  void Route(const char* method, const char* pattern, Answer answer, size_t max_body_bytes = 0);
   void WebFile(const HttpRequest& request, HttpResponse* response);
   void ListJobs(const HttpRequest& request, HttpResponse* response);
   void GetJob(const HttpRequest& request, HttpResponse* response);

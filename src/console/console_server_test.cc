@@ -75,6 +75,13 @@ TEST_F(ConsoleServerTest, TakesReportsAndGivesCommands) {
   EXPECT_EQ(client_->PostJson("/api/v1/query", "{\"query\": \"SELECT 1\"}")->status, 503);
 }
 
+TEST_F(ConsoleServerTest, AStateHasABound) {
+  const auto large = client_->PostJson("/api/v1/jobs/a/state", std::string(2 << 20, ' '));
+  ASSERT_TRUE(large.ok()) << large.status();
+  EXPECT_EQ(large->status, 413);
+  EXPECT_TRUE(registry_->List().empty());
+}
+
 TEST_F(ConsoleServerTest, WritesMetricsWithDataflowsNames) {
   ASSERT_TRUE(registry_->Report("a", Job(engine::JobState::kRunning)).ok());
   const std::string text = client_->Get("/metrics")->body;

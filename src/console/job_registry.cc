@@ -63,6 +63,7 @@ Status JobRegistry::Load() {
     }
     Entry& entry = jobs_[id];
     entry.snapshot = *std::move(snapshot);
+    entry.heard_monotonic_us = clock_->MonotonicMicros();
     const auto updated = json.find("updated_at_us");
     if (updated != json.end() && updated->is_number_integer())
       entry.updated_at_us = updated->get<int64_t>();
@@ -75,51 +76,96 @@ StatusOr<JobCommands> JobRegistry::Report(std::string_view id, engine::JobSnapsh
     return absl::InvalidArgumentError(
         "a job's id must be 1 to 128 letters, digits, '.', '_' or '-', and not begin with '.'");
   }
+  if (snapshot.steps.size() > kMaxSteps) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "job '", absl::string_view(id.data(), id.size()), "' has ", snapshot.steps.size(),
+        " steps; the console shows jobs of up to ", kMaxSteps, ", the job itself may run on"));
+  }
   JobCommands commands;
   std::string content;  // empty: nothing to write
   std::vector<std::string> forgotten;
   {
     MutexLock lock(&mutex_);
+    if (!jobs_.contains(id)) HB_RETURN_IF_ERROR(MakeRoom(&forgotten));
     const auto [it, is_new] = jobs_.try_emplace(std::string(id));
     Entry& entry = it->second;
     const bool changed = is_new || entry.snapshot.state != snapshot.state ||
                          entry.snapshot.started_at_us != snapshot.started_at_us;
     const bool finished = IsTerminal(snapshot.state);
     if (changed || !finished) entry.updated_at_us = clock_->NowMicros();
-    entry.heard_monotonic_us = std::max<int64_t>(1, clock_->MonotonicMicros());
+    entry.heard_monotonic_us = clock_->MonotonicMicros();
+    entry.heard = true;
     if (finished || snapshot.state == engine::JobState::kDraining) entry.pending.drain = false;
     if (finished) entry.pending.cancel = false;
     entry.snapshot = std::move(snapshot);
     commands = entry.pending;
     if (changed || finished) content = FileContent(entry.snapshot, entry.updated_at_us);
-    if (changed && finished) forgotten = ForgetOldest();
+    if (changed && finished) ForgetOldest(&forgotten);
+  }
+  for (const std::string& old : forgotten) {
+    if (const std::string file = FileOf(old); fs_->Exists(file))
+      HB_RETURN_IF_ERROR(fs_->Remove(file));
   }
   if (!content.empty()) HB_RETURN_IF_ERROR(WriteFileAtomically(*fs_, FileOf(id), content));
-  for (const std::string& old : forgotten) HB_RETURN_IF_ERROR(fs_->Remove(FileOf(old)));
   return commands;
 }
 
-std::vector<std::string> JobRegistry::ForgetOldest() {
+void JobRegistry::ForgetOldest(std::vector<std::string>* forgotten) {
   std::vector<std::pair<int64_t, std::string>> finished;
   for (const auto& [id, entry] : jobs_) {
     if (IsTerminal(entry.snapshot.state)) finished.emplace_back(entry.updated_at_us, id);
   }
-  std::vector<std::string> forgotten;
-  if (finished.size() <= kMaxFinished) return forgotten;
+  if (finished.size() <= kMaxFinished) return;
   std::sort(finished.begin(), finished.end());
   finished.resize(finished.size() - kMaxFinished);
   for (auto& [updated_at_us, id] : finished) {
     jobs_.erase(id);
-    forgotten.push_back(std::move(id));
+    forgotten->push_back(std::move(id));
   }
-  return forgotten;
+}
+
+Status JobRegistry::MakeRoom(std::vector<std::string>* forgotten) {
+  size_t unfinished = 0;
+  auto longest = jobs_.end();
+  for (auto it = jobs_.begin(); it != jobs_.end();) {
+    const auto job = it++;
+    if (IsTerminal(job->second.snapshot.state)) continue;
+    const int64_t silent_us = SilentMicros(job->second);
+    if (silent_us >= kForgetMicros) {
+      forgotten->push_back(job->first);
+      jobs_.erase(job);
+      continue;
+    }
+    ++unfinished;
+    if (silent_us >= kLostMicros &&
+        (longest == jobs_.end() || silent_us > SilentMicros(longest->second))) {
+      longest = job;
+    }
+  }
+  if (unfinished < kMaxUnfinished) return absl::OkStatus();
+  if (longest == jobs_.end()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the console shows ", kMaxUnfinished,
+                     " jobs that have not ended, which is the most it can; end some of them"));
+  }
+  forgotten->push_back(longest->first);
+  jobs_.erase(longest);
+  return absl::OkStatus();
+}
+
+int64_t JobRegistry::SilentMicros(const Entry& entry) const {
+  return clock_->MonotonicMicros() - entry.heard_monotonic_us;
 }
 
 std::vector<KnownJob> JobRegistry::List() const {
   std::vector<KnownJob> jobs;
   {
     MutexLock lock(&mutex_);
-    for (const auto& [id, entry] : jobs_) jobs.push_back(Describe(id, entry));
+    for (const auto& [id, entry] : jobs_) {
+      const bool dropped =
+          !IsTerminal(entry.snapshot.state) && SilentMicros(entry) >= kForgetMicros;
+      if (!dropped) jobs.push_back(Describe(id, entry));
+    }
   }
   std::stable_sort(jobs.begin(), jobs.end(), [](const KnownJob& a, const KnownJob& b) {
     return a.snapshot.started_at_us > b.snapshot.started_at_us;
@@ -135,12 +181,13 @@ StatusOr<KnownJob> JobRegistry::Get(std::string_view id) const {
 }
 
 KnownJob JobRegistry::Describe(const std::string& id, const Entry& entry) const {
-  const bool heard = entry.heard_monotonic_us != 0 &&
-                     clock_->MonotonicMicros() - entry.heard_monotonic_us < kSilenceMicros;
+  const bool finished = IsTerminal(entry.snapshot.state);
+  const int64_t silent_us = SilentMicros(entry);
   return {.id = id,
           .snapshot = entry.snapshot,
           .updated_at_us = entry.updated_at_us,
-          .responding = heard || IsTerminal(entry.snapshot.state)};
+          .responding = finished || (entry.heard && silent_us < kSilenceMicros),
+          .lost = !finished && silent_us >= kLostMicros};
 }
 
 Status JobRegistry::Cancel(std::string_view id) { return Command(id, &JobCommands::cancel); }

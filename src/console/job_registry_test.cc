@@ -99,6 +99,51 @@ TEST_F(JobRegistryTest, ForgetsTheOldestOfManyFinishedJobs) {
   EXPECT_FALSE(fs_.Exists("data/jobs/job-1.json"));
 }
 
+TEST_F(JobRegistryTest, AJobThatStaysSilentIsLostAndInTheEndDropped) {
+  ASSERT_TRUE(registry_->Report("a", Job(JobState::kRunning)).ok());
+  ASSERT_TRUE(registry_->Report("b", Job(JobState::kDone)).ok());
+  clock_.AdvanceMicros(JobRegistry::kLostMicros - 1);
+  EXPECT_FALSE(registry_->Get("a")->lost);
+  clock_.AdvanceMicros(1);
+  EXPECT_TRUE(registry_->Get("a")->lost);
+  EXPECT_FALSE(registry_->Get("b")->lost);
+  registry_.reset();
+  Open();
+  EXPECT_FALSE(registry_->Get("a")->lost) << "it may report again at once";
+  clock_.AdvanceMicros(JobRegistry::kForgetMicros);
+  EXPECT_EQ(registry_->List().size(), 1u);
+  ASSERT_TRUE(registry_->Report("c", Job(JobState::kRunning)).ok());
+  EXPECT_TRUE(absl::IsNotFound(registry_->Get("a").status()));
+  EXPECT_FALSE(fs_.Exists("data/jobs/a.json"));
+  EXPECT_TRUE(registry_->Get("b").ok());
+}
+
+TEST_F(JobRegistryTest, KnowsSoManyUnfinishedJobsAndNoMore) {
+  for (size_t i = 0; i < JobRegistry::kMaxUnfinished; ++i)
+    ASSERT_TRUE(registry_->Report(absl::StrCat("job-", i), Job(JobState::kRunning)).ok());
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(registry_->Report("more", Job(JobState::kRunning)).status()));
+  EXPECT_TRUE(absl::IsNotFound(registry_->Get("more").status()));
+  ASSERT_TRUE(registry_->Report("job-7", Job(JobState::kRunning)).ok());
+  clock_.AdvanceMicros(1);
+  for (size_t i = 0; i < JobRegistry::kMaxUnfinished; ++i) {
+    if (i != 7)
+      ASSERT_TRUE(registry_->Report(absl::StrCat("job-", i), Job(JobState::kRunning)).ok());
+  }
+  clock_.AdvanceMicros(JobRegistry::kLostMicros);
+  ASSERT_TRUE(registry_->Report("more", Job(JobState::kRunning)).ok());
+  EXPECT_TRUE(absl::IsNotFound(registry_->Get("job-7").status())) << "the longest lost";
+  EXPECT_EQ(registry_->List().size(), JobRegistry::kMaxUnfinished);
+}
+
+TEST_F(JobRegistryTest, RefusesAJobOfTooManySteps) {
+  engine::JobSnapshot job = Job(JobState::kRunning);
+  job.steps.resize(JobRegistry::kMaxSteps);
+  EXPECT_TRUE(registry_->Report("a", job).ok());
+  job.steps.resize(JobRegistry::kMaxSteps + 1);
+  EXPECT_TRUE(absl::IsInvalidArgument(registry_->Report("a", job).status()));
+}
+
 TEST_F(JobRegistryTest, RefusesIdsThatAreNoFileName) {
   for (const char* id : {"", "../up", "a/b", ".hidden", "ä"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(registry_->Report(id, Job(JobState::kRunning)).status()))

@@ -1,6 +1,7 @@
 #include "console/job_state_json.h"
 
 #include <nlohmann/json.hpp>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -33,14 +34,26 @@ json StepToJson(const StepSnapshot& step) {
   };
 }
 
-// Reads a field into *out when it is there; throws json::type_error when it has another type.
+// A field of another type than it should have.
+struct WrongType {
+  std::string field;
+};
+
+// Reads a field into *out when it is there; throws WrongType.
 template <typename T>
 void Read(const json& object, const char* name, T* out) {
-  if (const auto it = object.find(name); it != object.end()) *out = it->get<T>();
+  if (!object.is_object()) throw WrongType{name};
+  const auto it = object.find(name);
+  if (it == object.end()) return;
+  try {
+    *out = it->get<T>();
+  } catch (const json::exception&) {
+    throw WrongType{name};
+  }
 }
 
 StepSnapshot StepFromJson(const json& object) {
-  (void)object.get_ref<const json::object_t&>();  // throws when it is none
+  if (!object.is_object()) throw WrongType{"steps"};
   StepSnapshot step;
   Read(object, "name", &step.name);
   Read(object, "urn", &step.urn);
@@ -106,11 +119,12 @@ StatusOr<JobSnapshot> JobSnapshotFromJson(const json& object) {
     Read(object, "log_bytes", &snapshot.log_bytes);
     Read(object, "undelivered_bytes", &snapshot.undelivered_bytes);
     if (const auto steps = object.find("steps"); steps != object.end()) {
+      if (!steps->is_array()) throw WrongType{"steps"};
       for (const json& step : *steps) snapshot.steps.push_back(StepFromJson(step));
     }
-  } catch (const json::exception& error) {
+  } catch (const WrongType& wrong) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a job's state has a field of the wrong type: ", error.what()));
+        absl::StrCat("the field '", wrong.field, "' of a job's state has the wrong type"));
   }
   HB_ASSIGN_OR_RETURN(snapshot.state, StateFromName(state));
   return snapshot;

@@ -62,6 +62,8 @@ TEST(JobStateJsonTest, RefusesWhatIsNoState) {
   EXPECT_TRUE(
       absl::IsInvalidArgument(JobSnapshotFromJson({{"state", "JOB_STATE_ASLEEP"}}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(JobSnapshotFromJson({{"steps", {1}}}).status()));
+  EXPECT_EQ(JobSnapshotFromJson({{"steps", {{{"backlog", 1}}}}}).status().message(),
+            "the field 'elements' of a job's state has the wrong type");
 }
 
 TEST(JobStateJsonTest, WritesBytesThatAreNoUtf8) {

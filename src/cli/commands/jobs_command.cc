@@ -56,6 +56,7 @@ StatusOr<HttpClient> Console(const JobsFlags& flags) {
 
 // "JOB_STATE_RUNNING" as "running".
 std::string StateText(const json& job) {
+  if (job.value("lost", false)) return "lost";
   if (!job.value("responding", true)) return "not responding";
   return absl::AsciiStrToLower(absl::StripPrefix(job.value("state", ""), "JOB_STATE_"));
 }

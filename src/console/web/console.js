@@ -42,7 +42,8 @@ async function get(path) {
 }
 
 function showState(element, job) {
-  const [label, kind] = job.responding ? STATES[job.state] ?? [job.state, ""] : ["not responding", "warn"];
+  const silent = job.lost ? ["lost", "bad"] : ["not responding", "warn"];
+  const [label, kind] = job.responding ? STATES[job.state] ?? [job.state, ""] : silent;
   if (element.textContent !== label) element.textContent = label;
   element.className = `state ${kind}`;
 }
