@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/rng.h"
+#include "services/pubsub/api/admin_queue.h"
 #include "services/pubsub/api/publisher_service.h"
 #include "services/pubsub/api/subscriber_service.h"
 #include "services/pubsub/core/broker.h"
@@ -35,8 +36,9 @@ void AppendSample(std::string* out, absl::string_view metric, absl::string_view 
 
 PubSubService::PubSubService(std::unique_ptr<Broker> broker)
     : broker_(std::move(broker)),
-      publisher_(std::make_unique<PublisherService>(broker_.get())),
-      subscriber_(std::make_unique<SubscriberService>(broker_.get())) {}
+      admin_(std::make_unique<AdminQueue>()),
+      publisher_(std::make_unique<PublisherService>(broker_.get(), admin_.get())),
+      subscriber_(std::make_unique<SubscriberService>(broker_.get(), admin_.get())) {}
 
 PubSubService::~PubSubService() { Shutdown(); }
 
@@ -117,6 +119,9 @@ std::vector<PubSubService::SubscriptionStats> PubSubService::Stats() const {
   return all;
 }
 
-void PubSubService::Shutdown() { broker_->Shutdown(); }
+void PubSubService::Shutdown() {
+  broker_->Shutdown();
+  admin_->Stop();
+}
 
 }  // namespace hornbeam::services::pubsub

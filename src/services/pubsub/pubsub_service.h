@@ -17,6 +17,7 @@ class Service;
 
 namespace hornbeam::services::pubsub {
 
+class AdminQueue;
 class Broker;
 class PublisherService;
 class SubscriberService;
@@ -65,6 +66,7 @@ class PubSubService {
   explicit PubSubService(std::unique_ptr<Broker> broker);
 
   std::unique_ptr<Broker> broker_;
+  std::unique_ptr<AdminQueue> admin_;
   std::unique_ptr<PublisherService> publisher_;
   std::unique_ptr<SubscriberService> subscriber_;
 };

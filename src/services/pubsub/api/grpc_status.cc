@@ -10,6 +10,13 @@ grpc::Status ToGrpcStatus(const Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), std::string(status.message())};
 }
 
+grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context,
+                                     const grpc::Status& status) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(status);
+  return reactor;
+}
+
 grpc::Status RefusedAckIds(const std::vector<std::string>& ack_ids) {
   static constexpr char kMessage[] =
       "Some acknowledgement ids in the request were invalid. This could be because the "

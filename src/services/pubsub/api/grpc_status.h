@@ -2,7 +2,7 @@
 #ifndef HORNBEAM_SERVICES_PUBSUB_API_GRPC_STATUS_H_
 #define HORNBEAM_SERVICES_PUBSUB_API_GRPC_STATUS_H_
 
-#include <grpcpp/support/status.h>
+#include <grpcpp/grpcpp.h>
 
 #include <string>
 #include <vector>
@@ -12,6 +12,10 @@
 namespace hornbeam::services::pubsub {
 
 grpc::Status ToGrpcStatus(const Status& status);
+
+// Ends a call at once.
+grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context,
+                                     const grpc::Status& status);
 
 // The error of an Acknowledge or ModifyAckDeadline of an exactly-once subscription: its details
 // name each refused ack id, which is how Google's clients tell which of a request's ids have

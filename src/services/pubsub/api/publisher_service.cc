@@ -39,7 +39,8 @@ class PublishCall final : public PendingPublish {
 
 }  // namespace
 
-PublisherService::PublisherService(Broker* broker) : broker_(broker) {
+PublisherService::PublisherService(Broker* broker, AdminQueue* admin)
+    : broker_(broker), admin_(admin) {
   SetMessageAllocatorFor_Publish(&publish_messages_);
 }
 
@@ -63,71 +64,83 @@ grpc::ServerUnaryReactor* PublisherService::Publish(
   return reactor;
 }
 
-grpc::Status PublisherService::CreateTopic(grpc::ServerContext*,
-                                           const google::pubsub::v1::Topic* request,
-                                           google::pubsub::v1::Topic* response) {
-  StatusOr<google::pubsub::v1::Topic> created = broker_->CreateTopic(*request);
-  if (created.ok()) *response = *std::move(created);
-  return ToGrpcStatus(created.status());
+grpc::ServerUnaryReactor* PublisherService::CreateTopic(grpc::CallbackServerContext* context,
+                                                        const google::pubsub::v1::Topic* request,
+                                                        google::pubsub::v1::Topic* response) {
+  return admin_->Run(context, [=, this]() -> grpc::Status {
+    StatusOr<google::pubsub::v1::Topic> created = broker_->CreateTopic(*request);
+    if (created.ok()) *response = *std::move(created);
+    return ToGrpcStatus(created.status());
+  });
 }
 
-grpc::Status PublisherService::UpdateTopic(grpc::ServerContext*,
-                                           const google::pubsub::v1::UpdateTopicRequest* request,
-                                           google::pubsub::v1::Topic* response) {
-  StatusOr<google::pubsub::v1::Topic> updated =
-      broker_->UpdateTopic(request->topic(), request->update_mask());
-  if (updated.ok()) *response = *std::move(updated);
-  return ToGrpcStatus(updated.status());
+grpc::ServerUnaryReactor* PublisherService::UpdateTopic(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::UpdateTopicRequest* request,
+    google::pubsub::v1::Topic* response) {
+  return admin_->Run(context, [=, this]() -> grpc::Status {
+    StatusOr<google::pubsub::v1::Topic> updated =
+        broker_->UpdateTopic(request->topic(), request->update_mask());
+    if (updated.ok()) *response = *std::move(updated);
+    return ToGrpcStatus(updated.status());
+  });
 }
 
-grpc::Status PublisherService::GetTopic(grpc::ServerContext*,
-                                        const google::pubsub::v1::GetTopicRequest* request,
-                                        google::pubsub::v1::Topic* response) {
-  if (const Status status = CheckTopicName(request->topic()); !status.ok())
-    return ToGrpcStatus(status);
-  const StatusOr<std::shared_ptr<Topic>> topic = broker_->FindTopic(request->topic());
-  if (topic.ok()) *response = (*topic)->config();
-  return ToGrpcStatus(topic.status());
+grpc::ServerUnaryReactor* PublisherService::GetTopic(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::GetTopicRequest* request,
+    google::pubsub::v1::Topic* response) {
+  return FinishWith(context, [&]() -> grpc::Status {
+    if (const Status status = CheckTopicName(request->topic()); !status.ok())
+      return ToGrpcStatus(status);
+    const StatusOr<std::shared_ptr<Topic>> topic = broker_->FindTopic(request->topic());
+    if (topic.ok()) *response = (*topic)->config();
+    return ToGrpcStatus(topic.status());
+  }());
 }
 
-grpc::Status PublisherService::ListTopics(grpc::ServerContext*,
-                                          const google::pubsub::v1::ListTopicsRequest* request,
-                                          google::pubsub::v1::ListTopicsResponse* response) {
-  StatusOr<Page<google::pubsub::v1::Topic>> page =
-      broker_->ListTopics(request->project(), request->page_size(), request->page_token());
-  if (!page.ok()) return ToGrpcStatus(page.status());
-  for (google::pubsub::v1::Topic& topic : page->items) *response->add_topics() = std::move(topic);
-  response->set_next_page_token(page->next_token);
-  return grpc::Status::OK;
+grpc::ServerUnaryReactor* PublisherService::ListTopics(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::ListTopicsRequest* request,
+    google::pubsub::v1::ListTopicsResponse* response) {
+  return FinishWith(context, [&]() -> grpc::Status {
+    StatusOr<Page<google::pubsub::v1::Topic>> page =
+        broker_->ListTopics(request->project(), request->page_size(), request->page_token());
+    if (!page.ok()) return ToGrpcStatus(page.status());
+    for (google::pubsub::v1::Topic& topic : page->items) *response->add_topics() = std::move(topic);
+    response->set_next_page_token(page->next_token);
+    return grpc::Status::OK;
+  }());
 }
 
-grpc::Status PublisherService::ListTopicSubscriptions(
-    grpc::ServerContext*, const google::pubsub::v1::ListTopicSubscriptionsRequest* request,
+grpc::ServerUnaryReactor* PublisherService::ListTopicSubscriptions(
+    grpc::CallbackServerContext* context,
+    const google::pubsub::v1::ListTopicSubscriptionsRequest* request,
     google::pubsub::v1::ListTopicSubscriptionsResponse* response) {
-  StatusOr<Page<std::string>> page = broker_->ListTopicSubscriptions(
-      request->topic(), request->page_size(), request->page_token());
-  if (!page.ok()) return ToGrpcStatus(page.status());
-  for (std::string& name : page->items) response->add_subscriptions(std::move(name));
-  response->set_next_page_token(page->next_token);
-  return grpc::Status::OK;
+  return FinishWith(context, [&]() -> grpc::Status {
+    StatusOr<Page<std::string>> page = broker_->ListTopicSubscriptions(
+        request->topic(), request->page_size(), request->page_token());
+    if (!page.ok()) return ToGrpcStatus(page.status());
+    for (std::string& name : page->items) response->add_subscriptions(std::move(name));
+    response->set_next_page_token(page->next_token);
+    return grpc::Status::OK;
+  }());
 }
 
-grpc::Status PublisherService::ListTopicSnapshots(
-    grpc::ServerContext*, const google::pubsub::v1::ListTopicSnapshotsRequest*,
+grpc::ServerUnaryReactor* PublisherService::ListTopicSnapshots(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::ListTopicSnapshotsRequest*,
     google::pubsub::v1::ListTopicSnapshotsResponse*) {
-  return ToGrpcStatus(NotSupported("snapshots"));
+  return FinishWith(context, ToGrpcStatus(NotSupported("snapshots")));
 }
 
-grpc::Status PublisherService::DeleteTopic(grpc::ServerContext*,
-                                           const google::pubsub::v1::DeleteTopicRequest* request,
-                                           google::protobuf::Empty*) {
-  return ToGrpcStatus(broker_->DeleteTopic(request->topic()));
+grpc::ServerUnaryReactor* PublisherService::DeleteTopic(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::DeleteTopicRequest* request,
+    google::protobuf::Empty*) {
+  return admin_->Run(
+      context, [this, request] { return ToGrpcStatus(broker_->DeleteTopic(request->topic())); });
 }
 
-grpc::Status PublisherService::DetachSubscription(
-    grpc::ServerContext*, const google::pubsub::v1::DetachSubscriptionRequest*,
+grpc::ServerUnaryReactor* PublisherService::DetachSubscription(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::DetachSubscriptionRequest*,
     google::pubsub::v1::DetachSubscriptionResponse*) {
-  return ToGrpcStatus(NotSupported("detaching subscriptions"));
+  return FinishWith(context, ToGrpcStatus(NotSupported("detaching subscriptions")));
 }
 
 }  // namespace hornbeam::services::pubsub

@@ -25,13 +25,6 @@ StatusOr<std::shared_ptr<Subscription>> Find(const Broker& broker, const std::st
   return broker.FindSubscription(name);
 }
 
-grpc::ServerUnaryReactor* FinishWith(grpc::CallbackServerContext* context,
-                                     const grpc::Status& status) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  reactor->Finish(status);
-  return reactor;
-}
-
 StatusOr<PullCall::Request> ParsePull(const Broker& broker, grpc::ByteBuffer bytes) {
   PullRequest request;
   if (!grpc::SerializationTraits<PullRequest>::Deserialize(&bytes, &request).ok()) {
@@ -51,7 +44,8 @@ StatusOr<PullCall::Request> ParsePull(const Broker& broker, grpc::ByteBuffer byt
 
 }  // namespace
 
-SubscriberService::SubscriberService(Broker* broker) : broker_(broker) {
+SubscriberService::SubscriberService(Broker* broker, AdminQueue* admin)
+    : broker_(broker), admin_(admin) {
   SetMessageAllocatorFor_Acknowledge(&acknowledge_messages_);
   SetMessageAllocatorFor_ModifyAckDeadline(&modify_messages_);
 }
@@ -111,92 +105,106 @@ grpc::ServerUnaryReactor* SubscriberService::ModifyAckDeadline(
   return FinishWith(context, ToGrpcStatus(result.status()));
 }
 
-grpc::Status SubscriberService::CreateSubscription(grpc::ServerContext*,
-                                                   const SubscriptionConfig* request,
-                                                   SubscriptionConfig* response) {
-  StatusOr<SubscriptionConfig> created = broker_->CreateSubscription(*request);
-  if (created.ok()) *response = *std::move(created);
-  return ToGrpcStatus(created.status());
-}
-
-grpc::Status SubscriberService::GetSubscription(
-    grpc::ServerContext*, const google::pubsub::v1::GetSubscriptionRequest* request,
+grpc::ServerUnaryReactor* SubscriberService::CreateSubscription(
+    grpc::CallbackServerContext* context, const SubscriptionConfig* request,
     SubscriptionConfig* response) {
-  const StatusOr<std::shared_ptr<Subscription>> subscription =
-      Find(*broker_, request->subscription());
-  if (subscription.ok()) *response = (*subscription)->config();
-  return ToGrpcStatus(subscription.status());
+  return admin_->Run(context, [=, this]() -> grpc::Status {
+    StatusOr<SubscriptionConfig> created = broker_->CreateSubscription(*request);
+    if (created.ok()) *response = *std::move(created);
+    return ToGrpcStatus(created.status());
+  });
 }
 
-grpc::Status SubscriberService::UpdateSubscription(
-    grpc::ServerContext*, const google::pubsub::v1::UpdateSubscriptionRequest* request,
+grpc::ServerUnaryReactor* SubscriberService::GetSubscription(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::GetSubscriptionRequest* request,
     SubscriptionConfig* response) {
-  StatusOr<SubscriptionConfig> updated =
-      broker_->UpdateSubscription(request->subscription(), request->update_mask());
-  if (updated.ok()) *response = *std::move(updated);
-  return ToGrpcStatus(updated.status());
+  return FinishWith(context, [&]() -> grpc::Status {
+    const StatusOr<std::shared_ptr<Subscription>> subscription =
+        Find(*broker_, request->subscription());
+    if (subscription.ok()) *response = (*subscription)->config();
+    return ToGrpcStatus(subscription.status());
+  }());
 }
 
-grpc::Status SubscriberService::ListSubscriptions(
-    grpc::ServerContext*, const google::pubsub::v1::ListSubscriptionsRequest* request,
+grpc::ServerUnaryReactor* SubscriberService::UpdateSubscription(
+    grpc::CallbackServerContext* context,
+    const google::pubsub::v1::UpdateSubscriptionRequest* request, SubscriptionConfig* response) {
+  return admin_->Run(context, [=, this]() -> grpc::Status {
+    StatusOr<SubscriptionConfig> updated =
+        broker_->UpdateSubscription(request->subscription(), request->update_mask());
+    if (updated.ok()) *response = *std::move(updated);
+    return ToGrpcStatus(updated.status());
+  });
+}
+
+grpc::ServerUnaryReactor* SubscriberService::ListSubscriptions(
+    grpc::CallbackServerContext* context,
+    const google::pubsub::v1::ListSubscriptionsRequest* request,
     google::pubsub::v1::ListSubscriptionsResponse* response) {
-  StatusOr<Page<SubscriptionConfig>> page =
-      broker_->ListSubscriptions(request->project(), request->page_size(), request->page_token());
-  if (!page.ok()) return ToGrpcStatus(page.status());
-  for (SubscriptionConfig& subscription : page->items)
-    *response->add_subscriptions() = std::move(subscription);
-  response->set_next_page_token(page->next_token);
-  return grpc::Status::OK;
+  return FinishWith(context, [&]() -> grpc::Status {
+    StatusOr<Page<SubscriptionConfig>> page =
+        broker_->ListSubscriptions(request->project(), request->page_size(), request->page_token());
+    if (!page.ok()) return ToGrpcStatus(page.status());
+    for (SubscriptionConfig& subscription : page->items)
+      *response->add_subscriptions() = std::move(subscription);
+    response->set_next_page_token(page->next_token);
+    return grpc::Status::OK;
+  }());
 }
 
-grpc::Status SubscriberService::DeleteSubscription(
-    grpc::ServerContext*, const google::pubsub::v1::DeleteSubscriptionRequest* request,
+grpc::ServerUnaryReactor* SubscriberService::DeleteSubscription(
+    grpc::CallbackServerContext* context,
+    const google::pubsub::v1::DeleteSubscriptionRequest* request, google::protobuf::Empty*) {
+  return admin_->Run(context, [this, request] {
+    return ToGrpcStatus(broker_->DeleteSubscription(request->subscription()));
+  });
+}
+
+grpc::ServerUnaryReactor* SubscriberService::ModifyPushConfig(
+    grpc::CallbackServerContext* context,
+    const google::pubsub::v1::ModifyPushConfigRequest* request, google::protobuf::Empty*) {
+  return FinishWith(context, [&]() -> grpc::Status {
+    if (!request->push_config().push_endpoint().empty())
+      return ToGrpcStatus(NotSupported("push delivery (push_config)"));
+    return ToGrpcStatus(
+        Find(*broker_, request->subscription()).status());  // every subscription is pulled already
+  }());
+}
+
+grpc::ServerUnaryReactor* SubscriberService::GetSnapshot(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::GetSnapshotRequest*,
+    google::pubsub::v1::Snapshot*) {
+  return FinishWith(context, ToGrpcStatus(NotSupported("snapshots")));
+}
+
+grpc::ServerUnaryReactor* SubscriberService::ListSnapshots(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::ListSnapshotsRequest*,
+    google::pubsub::v1::ListSnapshotsResponse*) {
+  return FinishWith(context, ToGrpcStatus(NotSupported("snapshots")));
+}
+
+grpc::ServerUnaryReactor* SubscriberService::CreateSnapshot(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::CreateSnapshotRequest*,
+    google::pubsub::v1::Snapshot*) {
+  return FinishWith(context, ToGrpcStatus(NotSupported("snapshots")));
+}
+
+grpc::ServerUnaryReactor* SubscriberService::UpdateSnapshot(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::UpdateSnapshotRequest*,
+    google::pubsub::v1::Snapshot*) {
+  return FinishWith(context, ToGrpcStatus(NotSupported("snapshots")));
+}
+
+grpc::ServerUnaryReactor* SubscriberService::DeleteSnapshot(
+    grpc::CallbackServerContext* context, const google::pubsub::v1::DeleteSnapshotRequest*,
     google::protobuf::Empty*) {
-  return ToGrpcStatus(broker_->DeleteSubscription(request->subscription()));
+  return FinishWith(context, ToGrpcStatus(NotSupported("snapshots")));
 }
 
-grpc::Status SubscriberService::ModifyPushConfig(
-    grpc::ServerContext*, const google::pubsub::v1::ModifyPushConfigRequest* request,
-    google::protobuf::Empty*) {
-  if (!request->push_config().push_endpoint().empty())
-    return ToGrpcStatus(NotSupported("push delivery (push_config)"));
-  return ToGrpcStatus(
-      Find(*broker_, request->subscription()).status());  // every subscription is pulled already
-}
-
-grpc::Status SubscriberService::GetSnapshot(grpc::ServerContext*,
-                                            const google::pubsub::v1::GetSnapshotRequest*,
-                                            google::pubsub::v1::Snapshot*) {
-  return ToGrpcStatus(NotSupported("snapshots"));
-}
-
-grpc::Status SubscriberService::ListSnapshots(grpc::ServerContext*,
-                                              const google::pubsub::v1::ListSnapshotsRequest*,
-                                              google::pubsub::v1::ListSnapshotsResponse*) {
-  return ToGrpcStatus(NotSupported("snapshots"));
-}
-
-grpc::Status SubscriberService::CreateSnapshot(grpc::ServerContext*,
-                                               const google::pubsub::v1::CreateSnapshotRequest*,
-                                               google::pubsub::v1::Snapshot*) {
-  return ToGrpcStatus(NotSupported("snapshots"));
-}
-
-grpc::Status SubscriberService::UpdateSnapshot(grpc::ServerContext*,
-                                               const google::pubsub::v1::UpdateSnapshotRequest*,
-                                               google::pubsub::v1::Snapshot*) {
-  return ToGrpcStatus(NotSupported("snapshots"));
-}
-
-grpc::Status SubscriberService::DeleteSnapshot(grpc::ServerContext*,
-                                               const google::pubsub::v1::DeleteSnapshotRequest*,
-                                               google::protobuf::Empty*) {
-  return ToGrpcStatus(NotSupported("snapshots"));
-}
-
-grpc::Status SubscriberService::Seek(grpc::ServerContext*, const google::pubsub::v1::SeekRequest*,
-                                     google::pubsub::v1::SeekResponse*) {
-  return ToGrpcStatus(NotSupported("seek"));
+grpc::ServerUnaryReactor* SubscriberService::Seek(grpc::CallbackServerContext* context,
+                                                  const google::pubsub::v1::SeekRequest*,
+                                                  google::pubsub::v1::SeekResponse*) {
+  return FinishWith(context, ToGrpcStatus(NotSupported("seek")));
 }
 
 }  // namespace hornbeam::services::pubsub
