@@ -119,6 +119,7 @@ Status LocalCloud::StartConsole(int port) {
 
 void LocalCloud::Stop() {
   if (lock_ == nullptr) return;
+  if (bigquery_ != nullptr) bigquery_->StopQueries();
   if (console_ != nullptr) console_->Stop();
   if (bigquery_http_ != nullptr) bigquery_http_->Stop();
   if (pubsub_ != nullptr) pubsub_->Shutdown();

@@ -83,6 +83,7 @@ int Run(int argc, char** argv) {
   }
   int signal = 0;
   sigwait(&signals, &signal);
+  (*service)->StopQueries();
   http.Stop();
   grpc_server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
   (*service)->Shutdown();

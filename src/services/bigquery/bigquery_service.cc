@@ -1,5 +1,8 @@
 #include "services/bigquery/bigquery_service.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -18,6 +21,11 @@ namespace hornbeam::services::bigquery {
 
 namespace {
 
+int64_t UsualMemoryBytes() {
+  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+  return std::clamp(machine / 4, int64_t{256} << 20, int64_t{4} << 30);
+}
+
 // DuckDB looks at the header when it opens, and finds other damage when it reads.
 Status OpenError(const std::string& path, const Status& status) {
   const bool says_what_to_do = absl::IsResourceExhausted(status) ||
@@ -32,13 +40,16 @@ Status OpenError(const std::string& path, const Status& status) {
 
 // In the order of their making; destroyed the other way round.
 struct BigQueryService::Parts {
-  Parts(std::unique_ptr<Database> opened, std::unique_ptr<Catalog> loaded, Clock* clock)
+  Parts(std::unique_ptr<Database> opened, std::unique_ptr<Catalog> loaded,
+        const BigQueryOptions& options)
       : database(std::move(opened)),
         catalog(std::move(loaded)),
         committer(catalog.get()),
-        insert_ids(clock),
-        engine(catalog.get()),
-        jobs(&engine, clock),
+        insert_ids(options.clock),
+        engine(catalog.get(), {options.max_result_bytes, 2 * options.max_result_bytes}),
+        jobs(&engine, options.clock,
+             {.running = static_cast<size_t>(options.max_running_queries),
+              .pending = static_cast<size_t>(options.max_pending_queries)}),
         rest({catalog.get(), &committer, &insert_ids, &engine, &jobs}),
         write_service(catalog.get(), &committer) {}
 
@@ -64,10 +75,16 @@ StatusOr<std::unique_ptr<BigQueryService>> BigQueryService::Open(BigQueryOptions
                                made.message(), ")"));
   }
   const std::string path = (std::filesystem::path(options.data_dir) / "bigquery.duckdb").string();
-  HB_ASSIGN_OR_RETURN(auto database, Database::Open(path));
+  Database::Options limits;
+  limits.memory_bytes =
+      options.query_memory_bytes > 0 ? options.query_memory_bytes : UsualMemoryBytes();
+  limits.temporary_bytes =
+      options.query_disk_bytes > 0 ? options.query_disk_bytes : 4 * limits.memory_bytes;
+  limits.temporary_directory = (std::filesystem::path(options.data_dir) / "tmp").string();
+  HB_ASSIGN_OR_RETURN(auto database, Database::Open(path, limits));
   auto catalog = Catalog::Open(database.get(), options.clock);
   if (!catalog.ok()) return OpenError(path, catalog.status());
-  auto parts = std::make_unique<Parts>(std::move(database), *std::move(catalog), options.clock);
+  auto parts = std::make_unique<Parts>(std::move(database), *std::move(catalog), options);
   return std::unique_ptr<BigQueryService>(new BigQueryService(std::move(parts)));
 }
 
@@ -90,6 +107,8 @@ std::string BigQueryService::PrometheusText() const {
   counter("bigquery_rest_request_count", "Requests to the REST API.", parts_->rest.requests());
   return text;
 }
+
+void BigQueryService::StopQueries() { parts_->jobs.Stop(); }
 
 void BigQueryService::Shutdown() {
   if (std::exchange(parts_->shut_down, true)) return;

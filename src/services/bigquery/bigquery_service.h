@@ -20,6 +20,15 @@ struct BigQueryOptions {
   Clock* clock = Clock::System();
   // For callers that name none; any project id is accepted in a request, and each has its own data.
   std::string default_project = "local";
+  // What all queries together may hold in memory, and, beyond that, on disk below data_dir. 0: a
+  // quarter of the machine's memory, at most 4 GB; four times the memory.
+  int64_t query_memory_bytes = 0;
+  int64_t query_disk_bytes = 0;
+  // Of one query's result; one that is larger needs a destination table.
+  int64_t max_result_bytes = int64_t{512} << 20;
+  // Queries that run at once, and that may wait for their turn.
+  int max_running_queries = 100;
+  int max_pending_queries = 1000;
 };
 
 // Thread-safe. Everything that was acknowledged is in the file; see docs/formats/bigquery.md.
@@ -38,6 +47,9 @@ class BigQueryService {
   void RegisterRoutes(HttpServer* server);
   // Metrics in Prometheus' text form.
   std::string PrometheusText() const;
+  // Cancels the queries that run and refuses further ones, so that no request waits for one any
+  // more: call it before the servers are stopped. Idempotent.
+  void StopQueries();
   // Refuses further writes, commits what waits, ends the threads and writes the log into the file.
   // Call it when the servers have stopped. Idempotent; the destructor does it too.
   void Shutdown();

@@ -1,7 +1,9 @@
 #include "services/bigquery/api/rest_api.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/http_origin.h"
 #include "services/bigquery/api/rest_json.h"
+#include "services/bigquery/core/errors.h"
 
 namespace hornbeam::services::bigquery {
 
@@ -9,12 +11,20 @@ void RestApi::Add(HttpServer* server, std::string_view method, const std::string
                   Handler handler) {
   const auto serve = [this, handler](const HttpRequest& request, HttpResponse* response) {
     requests_.fetch_add(1, std::memory_order_relaxed);
+    if (IsForeign(request)) {
+      SetError(absl::PermissionDeniedError(
+                   "Access Denied: this local BigQuery answers programs of this machine, not pages "
+                   "of other sites; ask it at 127.0.0.1 or localhost"),
+               response);
+      return;
+    }
     Status status;
     try {
       status = (this->*handler)(request, response);
-    } catch (const nlohmann::json::exception& error) {
-      // A member of another type than the API gives it.
-      status = absl::InvalidArgumentError(absl::StrCat("Invalid request: ", error.what()));
+    } catch (const nlohmann::json::exception&) {
+      // The handlers look at what they read; this is for what they have overlooked.
+      status =
+          Invalid("Invalid request: a member of the body has another type than the API gives it.");
     }
     if (!status.ok()) SetError(status, response);
   };

@@ -7,6 +7,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "base/http_server.h"
 #include "services/bigquery/core/catalog.h"
@@ -17,8 +18,9 @@
 
 namespace hornbeam::services::bigquery {
 
-// Translates requests and answers; the rules are the core's. Thread-safe. What it is made of
-// outlives it, and it outlives the server that it is registered with.
+// Translates requests and answers; the rules are the core's. Requests that a page of another site
+// made a browser send are refused. Thread-safe. What it is made of outlives it, and it outlives the
+// server that it is registered with.
 class RestApi {
  public:
   struct Parts {
@@ -59,8 +61,20 @@ class RestApi {
   // rest_tabledata.cc
   Status InsertAll(const HttpRequest& request, HttpResponse* response);
   Status ListTableData(const HttpRequest& request, HttpResponse* response);
+  // Rows [first, first + most) of a table in wire form, as many as fit into a page.
+  struct TablePage {
+    std::string rows;
+    int64_t count = 0;
+    int64_t total = 0;
+    TableSchema schema;
+  };
+  // Of all columns, or of those whose names are selected.
+  StatusOr<TablePage> ReadTable(const TableName& name, const std::vector<std::string>& selected,
+                                int64_t first, int64_t most, bool int64_timestamps) const;
 
   // rest_jobs.cc
+  Status SetResults(const JobSnapshot& job, const char* kind, int64_t first, int64_t most,
+                    bool int64_timestamps, HttpResponse* response) const;
   Status InsertJob(const HttpRequest& request, HttpResponse* response);
   Status GetJob(const HttpRequest& request, HttpResponse* response);
   Status ListJobs(const HttpRequest& request, HttpResponse* response);

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "services/bigquery/api/body_members.h"
 #include "services/bigquery/api/rest_api.h"
 #include "services/bigquery/api/rest_json.h"
 #include "services/bigquery/core/errors.h"
@@ -48,7 +49,10 @@ Status RestApi::ListProjects(const HttpRequest&, HttpResponse* response) {
 }
 
 Status RestApi::InsertDataset(const HttpRequest& request, HttpResponse* response) {
-  HB_ASSIGN_OR_RETURN(const json body, ParseBody(request));
+  HB_ASSIGN_OR_RETURN(json body, ParseBody(request));
+  HB_RETURN_IF_ERROR(CheckMembers({{"datasetReference", MemberType::kObject},
+                                   {"datasetReference.datasetId", MemberType::kString}},
+                                  &body));
   DatasetName name{request.Path("project"), ""};
   if (const auto reference = body.find("datasetReference"); reference != body.end()) {
     name.dataset = reference->value("datasetId", "");

@@ -4,6 +4,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "services/bigquery/api/body_members.h"
 #include "services/bigquery/api/rest_api.h"
 #include "services/bigquery/api/rest_json.h"
 #include "services/bigquery/core/errors.h"
@@ -20,6 +21,9 @@ constexpr int64_t kMaxTimeoutMs = 200'000;
 // How long an insert waits for the job: most queries are done by then, and their clients need not
 // ask again.
 constexpr std::chrono::milliseconds kInsertWait{200};
+
+// BigQuery's, of characters.
+constexpr size_t kMaxQueryBytes = size_t{1} << 20;
 
 json TableReference(const TableName& name) {
   return {{"projectId", name.project}, {"datasetId", name.dataset}, {"tableId", name.table}};
@@ -38,21 +42,61 @@ json ErrorProto(const Status& status) {
 
 // The part of a query that jobs.insert (configuration.query) and jobs.query (the body) have in
 // common.
-StatusOr<QueryRequest> ToQueryRequest(const std::string& project, const json& query) {
+StatusOr<QueryRequest> ToQueryRequest(const std::string& project, json* query) {
+  HB_RETURN_IF_ERROR(CheckMembers({{"query", MemberType::kString},
+                                   {"defaultDataset", MemberType::kObject},
+                                   {"defaultDataset.projectId", MemberType::kString},
+                                   {"defaultDataset.datasetId", MemberType::kString},
+                                   {"destinationTable", MemberType::kObject},
+                                   {"destinationTable.projectId", MemberType::kString},
+                                   {"destinationTable.datasetId", MemberType::kString},
+                                   {"destinationTable.tableId", MemberType::kString},
+                                   {"writeDisposition", MemberType::kString},
+                                   {"createDisposition", MemberType::kString},
+                                   {"formatOptions", MemberType::kObject},
+                                   {"queryParameters", MemberType::kObjects}},
+                                  query));
   QueryRequest request;
   request.project = project;
-  request.sql = query.value("query", "");
+  request.sql = query->value("query", "");
   if (request.sql.empty())
     return WithReason(Invalid("Required parameter is missing: query"), "required");
-  if (FlagOf(query, "useLegacySql"))
+  if (request.sql.size() > kMaxQueryBytes) {
+    return Invalid(
+        "The query is too large. The maximum standard SQL query length is 1024.00K characters, "
+        "including comments and white space characters.");
+  }
+  if (FlagOf(*query, "useLegacySql"))
     return Invalid("Legacy SQL is not supported by this local BigQuery; use GoogleSQL.");
-  if (const auto it = query.find("defaultDataset");
-      it != query.end() && it->is_object() && it->contains("datasetId")) {
+  if (const auto it = query->find("defaultDataset");
+      it != query->end() && it->contains("datasetId")) {
     request.default_dataset =
         DatasetName{it->value("projectId", project), it->value("datasetId", "")};
   }
-  if (const auto it = query.find("queryParameters"); it != query.end()) request.parameters = *it;
+  request.parameters = query->value("queryParameters", json::array());
+  for (json& parameter : request.parameters) {
+    HB_RETURN_IF_ERROR(CheckMembers({{"name", MemberType::kString},
+                                     {"parameterType", MemberType::kObject},
+                                     {"parameterValue", MemberType::kObject}},
+                                    &parameter));
+  }
   return request;
+}
+
+// Where the rows go, which only jobs.insert can say.
+Status SetDestination(const json& query, const Catalog& catalog, QueryRequest* request) {
+  const auto it = query.find("destinationTable");
+  if (it == query.end()) return absl::OkStatus();
+  request->destination = TableName{it->value("projectId", request->project),
+                                   it->value("datasetId", ""), it->value("tableId", "")};
+  request->write_disposition = query.value("writeDisposition", "WRITE_EMPTY");
+  for (const char* known : {"WRITE_EMPTY", "WRITE_APPEND", "WRITE_TRUNCATE"}) {
+    if (request->write_disposition != known) continue;
+    if (query.value("createDisposition", "CREATE_IF_NEEDED") != "CREATE_NEVER")
+      return absl::OkStatus();
+    return catalog.GetTable(*request->destination).status();
+  }
+  return Invalid(absl::StrCat("Invalid value for writeDisposition: ", request->write_disposition));
 }
 
 // A number of the body, also as text. A float, a negative number or another type is an error: a
@@ -130,9 +174,11 @@ json DescribeJob(const JobSnapshot& job) {
   return resource;
 }
 
+}  // namespace
+
 // The answer of jobs.query and jobs.getQueryResults for a job, with rows [first, first + most).
-Status SetResults(const JobSnapshot& job, const char* kind, int64_t first, int64_t most,
-                  bool int64_timestamps, HttpResponse* response) {
+Status RestApi::SetResults(const JobSnapshot& job, const char* kind, int64_t first, int64_t most,
+                           bool int64_timestamps, HttpResponse* response) const {
   json body = {{"kind", kind},
                {"jobReference", JobReference(job)},
                {"jobComplete", job.state == JobState::kDone},
@@ -146,43 +192,46 @@ Status SetResults(const JobSnapshot& job, const char* kind, int64_t first, int64
   body["queryId"] = job.id;
   if (job.outcome.affected_rows)
     body["numDmlAffectedRows"] = std::to_string(*job.outcome.affected_rows);
-  if (!job.outcome.rows) {
+  TablePage page;
+  if (job.outcome.destination) {
+    HB_ASSIGN_OR_RETURN(page,
+                        ReadTable(*job.outcome.destination, {}, first, most, int64_timestamps));
+  } else if (job.outcome.rows) {
+    const RowSet& rows = *job.outcome.rows;
+    page.schema = rows.schema;
+    page.total = rows.total_rows;
+    HB_ASSIGN_OR_RETURN(page.count, PageOf(rows, first, most, int64_timestamps, &page.rows));
+  } else {
     body["totalRows"] = "0";
     body["schema"] = json::object();
     SetBody(body, response);
     return absl::OkStatus();
   }
-  const RowSet& rows = *job.outcome.rows;
-  body["schema"] = SchemaToJson(rows.schema);
-  body["totalRows"] = std::to_string(rows.total_rows);
-  std::string text;
-  HB_ASSIGN_OR_RETURN(const int64_t n, PageOf(rows, first, most, int64_timestamps, &text));
-  if (first + n < rows.total_rows) body["pageToken"] = std::to_string(first + n);
-  SetBodyWithRows(body, text, response);
+  body["schema"] = SchemaToJson(page.schema);
+  body["totalRows"] = std::to_string(page.total);
+  if (first + page.count < page.total) body["pageToken"] = std::to_string(first + page.count);
+  SetBodyWithRows(body, page.rows, response);
   return absl::OkStatus();
 }
 
-}  // namespace
-
 Status RestApi::InsertJob(const HttpRequest& request, HttpResponse* response) {
   const std::string project = request.Path("project");
-  HB_ASSIGN_OR_RETURN(const json body, ParseBody(request));
-  const json configuration = body.value("configuration", json::object());
+  HB_ASSIGN_OR_RETURN(json body, ParseBody(request));
+  HB_RETURN_IF_ERROR(CheckMembers({{"configuration", MemberType::kObject},
+                                   {"configuration.query", MemberType::kObject},
+                                   {"jobReference", MemberType::kObject},
+                                   {"jobReference.jobId", MemberType::kString}},
+                                  &body));
+  json configuration = body.value("configuration", json::object());
   const auto query = configuration.find("query");
   if (query == configuration.end()) {
     return Invalid(
         "Only query jobs are supported by this local BigQuery; write rows with insertAll or the "
         "Storage Write API.");
   }
-  HB_ASSIGN_OR_RETURN(QueryRequest wanted, ToQueryRequest(project, *query));
-  if (const auto it = query->find("destinationTable"); it != query->end() && it->is_object()) {
-    wanted.destination = TableName{it->value("projectId", project), it->value("datasetId", ""),
-                                   it->value("tableId", "")};
-    wanted.write_disposition = query->value("writeDisposition", "WRITE_EMPTY");
-    if (query->value("createDisposition", "CREATE_IF_NEEDED") == "CREATE_NEVER") {
-      HB_RETURN_IF_ERROR(p_.catalog->GetTable(*wanted.destination).status());
-    }
-  }
+  HB_ASSIGN_OR_RETURN(QueryRequest wanted, ToQueryRequest(project, &*query));
+  HB_RETURN_IF_ERROR(SetDestination(*query, *p_.catalog, &wanted));
+  HB_ASSIGN_OR_RETURN(const int64_t timeout, NumberOf(configuration, "jobTimeoutMs", 0));
   // What is wrong with the query itself is said at once.
   HB_ASSIGN_OR_RETURN(const QueryOutcome analyzed, p_.engine->Analyze(wanted));
   if (FlagOf(configuration, "dryRun")) {
@@ -198,7 +247,8 @@ Status RestApi::InsertJob(const HttpRequest& request, HttpResponse* response) {
   }
   const std::string id = body.value("jobReference", json::object()).value("jobId", "");
   HB_ASSIGN_OR_RETURN(JobSnapshot job,
-                      p_.jobs->Insert(project, id, configuration, std::move(wanted)));
+                      p_.jobs->Insert(project, id, configuration, std::move(wanted),
+                                      std::chrono::milliseconds(timeout)));
   HB_ASSIGN_OR_RETURN(job, p_.jobs->Wait(project, job.id, kInsertWait));
   SetBody(DescribeJob(job), response);
   return absl::OkStatus();
@@ -246,8 +296,8 @@ Status RestApi::DeleteJob(const HttpRequest& request, HttpResponse* response) {
 
 Status RestApi::Query(const HttpRequest& request, HttpResponse* response) {
   const std::string project = request.Path("project");
-  HB_ASSIGN_OR_RETURN(const json body, ParseBody(request));
-  HB_ASSIGN_OR_RETURN(QueryRequest wanted, ToQueryRequest(project, body));
+  HB_ASSIGN_OR_RETURN(json body, ParseBody(request));
+  HB_ASSIGN_OR_RETURN(QueryRequest wanted, ToQueryRequest(project, &body));
   if (FlagOf(body, "dryRun")) {
     HB_ASSIGN_OR_RETURN(const QueryOutcome analyzed, p_.engine->Analyze(wanted));
     json answer = {{"kind", "bigquery#queryResponse"},
@@ -261,6 +311,7 @@ Status RestApi::Query(const HttpRequest& request, HttpResponse* response) {
   }
   HB_ASSIGN_OR_RETURN(const int64_t wait, NumberOf(body, "timeoutMs", kDefaultTimeoutMs));
   const int64_t timeout = std::min(wait, kMaxTimeoutMs);
+  HB_ASSIGN_OR_RETURN(const int64_t job_timeout, NumberOf(body, "jobTimeoutMs", 0));
   HB_ASSIGN_OR_RETURN(const int64_t most, NumberOf(body, "maxResults", kDefaultPage));
   const bool int64_timestamps =
       FlagOf(body.value("formatOptions", json::object()), "useInt64Timestamp");
@@ -270,7 +321,8 @@ Status RestApi::Query(const HttpRequest& request, HttpResponse* response) {
     configuration["query"].erase(key);
   }
   HB_ASSIGN_OR_RETURN(JobSnapshot job,
-                      p_.jobs->Insert(project, "", std::move(configuration), std::move(wanted)));
+                      p_.jobs->Insert(project, "", std::move(configuration), std::move(wanted),
+                                      std::chrono::milliseconds(job_timeout)));
   HB_ASSIGN_OR_RETURN(job, p_.jobs->Wait(project, job.id, std::chrono::milliseconds(timeout)));
   return SetResults(job, "bigquery#queryResponse", 0, most, int64_timestamps, response);
 }

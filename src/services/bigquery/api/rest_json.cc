@@ -15,7 +15,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr size_t kMaxPageBytes = 10 << 20;
 constexpr int64_t kMaxQueryNumber = int64_t{1} << 60;
 // Of brackets within brackets. A schema of BigQuery's has 15 levels at most; what copies and prints
 // JSON recurses, so depth without a bound would be stack without a bound.

@@ -17,6 +17,9 @@ namespace hornbeam::services::bigquery {
 // job's id as the table.
 inline constexpr char kResultsDataset[] = "_hornbeam_results";
 
+// Of rows in one answer, about.
+inline constexpr size_t kMaxPageBytes = 10 << 20;
+
 // The body as a JSON object; an empty body is {}. INVALID_ARGUMENT when it is none, or nested
 // deeper than is safe to copy and print.
 StatusOr<nlohmann::json> ParseBody(const HttpRequest& request);
@@ -40,7 +43,7 @@ Status CheckIfMatch(const HttpRequest& request, const std::string& etag);
 // The members of `body` that a user may set: all but those that the service computes.
 nlohmann::json UserProperties(const nlohmann::json& body);
 
-// One page of `rows`, from row `first`: up to `most` rows and about ten megabytes. Returns the
+// One page of `rows`, from row `first`: up to `most` rows and kMaxPageBytes. Returns the
 // number of rows.
 StatusOr<int64_t> PageOf(const RowSet& rows, int64_t first, int64_t most, bool int64_timestamps,
                          std::string* out);

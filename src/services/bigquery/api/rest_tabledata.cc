@@ -159,68 +159,87 @@ Status RestApi::InsertAll(const HttpRequest& request, HttpResponse* response) {
   return absl::OkStatus();
 }
 
-Status RestApi::ListTableData(const HttpRequest& request, HttpResponse* response) {
-  const TableName name{request.Path("project"), request.Path("dataset"), request.Path("table")};
-  HB_ASSIGN_OR_RETURN(const int64_t most, QueryNumber(request, "maxResults", kDefaultPage));
-  HB_ASSIGN_OR_RETURN(const int64_t start_index, QueryNumber(request, "startIndex", 0));
-  HB_ASSIGN_OR_RETURN(const int64_t first, QueryNumber(request, "pageToken", start_index));
-  const bool int64_timestamps = QueryFlag(request, "formatOptions.useInt64Timestamp");
-  json body = {{"kind", "bigquery#tableDataList"}};
-  std::string text;
-  if (name.dataset == kResultsDataset) {
-    HB_ASSIGN_OR_RETURN(const JobSnapshot job, p_.jobs->Get(name.project, name.table));
-    if (!job.outcome.rows) return TableNotFound(name);
-    HB_ASSIGN_OR_RETURN(const int64_t n,
-                        PageOf(*job.outcome.rows, first, most, int64_timestamps, &text));
-    body["totalRows"] = std::to_string(job.outcome.rows->total_rows);
-    if (first + n < job.outcome.rows->total_rows) body["pageToken"] = std::to_string(first + n);
-    SetBodyWithRows(body, text, response);
-    return absl::OkStatus();
-  }
+StatusOr<RestApi::TablePage> RestApi::ReadTable(const TableName& name,
+                                                const std::vector<std::string>& selected,
+                                                int64_t first, int64_t most,
+                                                bool int64_timestamps) const {
   HB_ASSIGN_OR_RETURN(const auto table, p_.catalog->GetTable(name));
   if (table->is_view()) {
     return Invalid(
         absl::StrCat("Cannot list a table of type VIEW: ", name.ToString(), "; query it."));
   }
-  std::string columns;
-  for (const auto& selected :
-       absl::StrSplit(request.Query("selectedFields").value_or(""), ',', absl::SkipEmpty())) {
-    const int at = table->schema.Find({selected.data(), selected.size()});
-    if (at < 0) return Invalid(absl::StrCat("Invalid field in selectedFields: ", selected));
+  TablePage page;
+  page.schema = table->schema;
+  std::vector<bool> is_selected(table->schema.fields.size(), selected.empty());
+  for (const std::string& column : selected) {
+    const int at = table->schema.Find(column);
+    if (at < 0) return Invalid(absl::StrCat("Invalid field in selectedFields: ", column));
+    is_selected[static_cast<size_t>(at)] = true;
   }
-  if (const auto selected = request.Query("selectedFields"); selected && !selected->empty()) {
-    // In the table's order, as Google does.
-    const std::vector<std::string> wanted = absl::StrSplit(*selected, ',', absl::SkipEmpty());
-    for (const Field& field : table->schema.fields) {
-      const bool chosen = std::any_of(wanted.begin(), wanted.end(), [&](const std::string& one) {
-        return table->schema.Find(one) == table->schema.Find(field.name);
-      });
-      if (chosen)
-        absl::StrAppend(&columns, columns.empty() ? "" : ", ", QuoteIdentifier(field.name));
-    }
-  } else {
-    columns = "*";
+  std::string columns;  // in the table's order, as Google does
+  for (size_t i = 0; i < is_selected.size(); ++i) {
+    if (!is_selected[i]) continue;
+    absl::StrAppend(&columns, columns.empty() ? "" : ", ",
+                    QuoteIdentifier(table->schema.fields[i].name));
   }
-  HB_ASSIGN_OR_RETURN(auto connection, p_.catalog->database().Connect());
+  const auto if_there = [&](const Status& status) {
+    return absl::IsAborted(status) ? TableNotFound(name) : status;  // dropped since
+  };
+  HB_ASSIGN_OR_RETURN(const auto connection, p_.catalog->database().Connect());
   HB_RETURN_IF_ERROR(connection->Run("BEGIN TRANSACTION READ ONLY"));
-  HB_ASSIGN_OR_RETURN(auto count, connection->Query("SELECT count(*) FROM " + PhysicalTable(name)));
-  const int64_t total = std::stoll(count.AllText()[0][0]);
-  body["totalRows"] = std::to_string(total);
-  int64_t n = 0;
-  if (!table->schema.fields.empty() && first < total && most > 0) {
-    HB_ASSIGN_OR_RETURN(
-        auto result,
-        connection->Query(absl::StrCat("SELECT ", columns, " FROM ", PhysicalTable(name), " LIMIT ",
-                                       std::min(most, kDefaultPage), " OFFSET ", first)));
-    RowSet rows;
-    while (auto chunk = result.NextChunk()) {
-      rows.total_rows += static_cast<int64_t>(chunk->size());
-      rows.chunks.push_back(std::move(*chunk));
-    }
-    HB_ASSIGN_OR_RETURN(n, PageOf(rows, 0, rows.total_rows, int64_timestamps, &text));
+  auto count = connection->Query("SELECT count(*) FROM " + PhysicalTable(name));
+  HB_RETURN_IF_ERROR(if_there(count.status()));
+  page.total = std::stoll(count->AllText()[0][0]);
+  if (columns.empty() || first >= page.total || most <= 0) return page;
+  auto stream =
+      connection->Stream(absl::StrCat("SELECT ", columns, " FROM ", PhysicalTable(name), " LIMIT ",
+                                      std::min(most, kDefaultPage), " OFFSET ", first));
+  HB_RETURN_IF_ERROR(if_there(stream.status()));
+  while (page.rows.size() < kMaxPageBytes) {
+    HB_ASSIGN_OR_RETURN(const auto chunk, stream->Next());
+    if (chunk == nullptr) break;
+    std::vector<LogicalType> types;
+    for (idx_t i = 0; i < stream->column_count(); ++i) types.push_back(stream->ColumnType(i));
+    RowSetBuilder builder({}, std::move(types), {});
+    HB_RETURN_IF_ERROR(builder.Add(*chunk));
+    const auto rows = builder.Finish();
+    HB_ASSIGN_OR_RETURN(const int64_t n,
+                        PageOf(*rows, 0, rows->total_rows, int64_timestamps, &page.rows));
+    page.count += n;
   }
-  if (first + n < total && n > 0) body["pageToken"] = std::to_string(first + n);
-  SetBodyWithRows(body, text, response);
+  return page;
+}
+
+Status RestApi::ListTableData(const HttpRequest& request, HttpResponse* response) {
+  TableName name{request.Path("project"), request.Path("dataset"), request.Path("table")};
+  HB_ASSIGN_OR_RETURN(const int64_t most, QueryNumber(request, "maxResults", kDefaultPage));
+  HB_ASSIGN_OR_RETURN(const int64_t start_index, QueryNumber(request, "startIndex", 0));
+  HB_ASSIGN_OR_RETURN(const int64_t first, QueryNumber(request, "pageToken", start_index));
+  const bool int64_timestamps = QueryFlag(request, "formatOptions.useInt64Timestamp");
+  json body = {{"kind", "bigquery#tableDataList"}};
+  if (name.dataset == kResultsDataset) {
+    HB_ASSIGN_OR_RETURN(const JobSnapshot job, p_.jobs->Get(name.project, name.table));
+    if (job.outcome.destination) {
+      name = *job.outcome.destination;
+    } else {
+      if (!job.outcome.rows) return TableNotFound(name);
+      std::string text;
+      HB_ASSIGN_OR_RETURN(const int64_t n,
+                          PageOf(*job.outcome.rows, first, most, int64_timestamps, &text));
+      body["totalRows"] = std::to_string(job.outcome.rows->total_rows);
+      if (first + n < job.outcome.rows->total_rows) body["pageToken"] = std::to_string(first + n);
+      SetBodyWithRows(body, text, response);
+      return absl::OkStatus();
+    }
+  }
+  const std::vector<std::string> selected =
+      absl::StrSplit(request.Query("selectedFields").value_or(""), ',', absl::SkipEmpty());
+  HB_ASSIGN_OR_RETURN(const TablePage page,
+                      ReadTable(name, selected, first, most, int64_timestamps));
+  body["totalRows"] = std::to_string(page.total);
+  if (first + page.count < page.total && page.count > 0)
+    body["pageToken"] = std::to_string(first + page.count);
+  SetBodyWithRows(body, page.rows, response);
   return absl::OkStatus();
 }
 

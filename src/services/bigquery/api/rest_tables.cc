@@ -1,4 +1,5 @@
 #include "absl/strings/str_cat.h"
+#include "services/bigquery/api/body_members.h"
 #include "services/bigquery/api/rest_api.h"
 #include "services/bigquery/api/rest_json.h"
 #include "services/bigquery/core/errors.h"
@@ -34,6 +35,19 @@ json DescribeStatic(const Table& table) {
                                       table.name.dataset, "/tables/", table.name.table);
   resource["etag"] = EtagOf(resource);
   return resource;
+}
+
+Status CheckTableMembers(json* body) {
+  return CheckMembers({{"tableReference", MemberType::kObject},
+                       {"tableReference.tableId", MemberType::kString},
+                       {"schema", MemberType::kObject},
+                       {"view", MemberType::kObject},
+                       {"view.query", MemberType::kString},
+                       {"timePartitioning", MemberType::kObject},
+                       {"timePartitioning.field", MemberType::kString},
+                       {"clustering", MemberType::kObject},
+                       {"clustering.fields", MemberType::kStrings}},
+                      body);
 }
 
 Status CheckPartitioning(const json& properties, const TableSchema& schema) {
@@ -72,15 +86,18 @@ StatusOr<json> RestApi::Describe(const Table& table) const {
   json resource = DescribeStatic(table);
   if (!table.is_view()) {
     HB_ASSIGN_OR_RETURN(auto connection, p_.catalog->database().Connect());
-    HB_ASSIGN_OR_RETURN(auto count,
-                        connection->Query("SELECT count(*) FROM " + PhysicalTable(table.name)));
-    resource["numRows"] = count.AllText()[0][0];
+    auto count = connection->Query("SELECT count(*) FROM " + PhysicalTable(table.name));
+    // Dropped since it was looked up.
+    if (absl::IsAborted(count.status())) return TableNotFound(table.name);
+    HB_RETURN_IF_ERROR(count.status());
+    resource["numRows"] = count->AllText()[0][0];
   }
   return resource;
 }
 
 Status RestApi::InsertTable(const HttpRequest& request, HttpResponse* response) {
-  HB_ASSIGN_OR_RETURN(const json body, ParseBody(request));
+  HB_ASSIGN_OR_RETURN(json body, ParseBody(request));
+  HB_RETURN_IF_ERROR(CheckTableMembers(&body));
   Catalog::NewTable table;
   table.name = {request.Path("project"), request.Path("dataset"), ""};
   if (const auto reference = body.find("tableReference"); reference != body.end()) {
@@ -108,7 +125,8 @@ Status RestApi::InsertTable(const HttpRequest& request, HttpResponse* response) 
   }
   HB_RETURN_IF_ERROR(CheckPartitioning(table.properties, table.schema));
   HB_ASSIGN_OR_RETURN(const auto made, p_.catalog->CreateTable(std::move(table)));
-  HB_ASSIGN_OR_RETURN(const json resource, Describe(*made));
+  json resource = DescribeStatic(*made);
+  if (!made->is_view()) resource["numRows"] = "0";
   SetBody(resource, response);
   return absl::OkStatus();
 }
@@ -122,7 +140,12 @@ Status RestApi::GetTable(const HttpRequest& request, HttpResponse* response) {
                      {"tableReference", Reference(name)},
                      {"type", "TABLE"},
                      {"location", "US"}};
-    if (job.outcome.rows) {
+    if (job.outcome.destination) {
+      HB_ASSIGN_OR_RETURN(const auto table, p_.catalog->GetTable(*job.outcome.destination));
+      HB_ASSIGN_OR_RETURN(const json described, Describe(*table));
+      resource["schema"] = described.value("schema", json::object());
+      resource["numRows"] = described.value("numRows", "0");
+    } else if (job.outcome.rows) {
       resource["schema"] = SchemaToJson(job.outcome.rows->schema);
       resource["numRows"] = std::to_string(job.outcome.rows->total_rows);
     }
@@ -163,6 +186,7 @@ Status RestApi::UpdateTable(const HttpRequest& request, HttpResponse* response) 
   HB_RETURN_IF_ERROR(CheckIfMatch(request, DescribeStatic(*current)["etag"]));
   json properties = request.method == "PATCH" ? current->properties : json::object();
   properties.merge_patch(body);
+  HB_RETURN_IF_ERROR(CheckTableMembers(&properties));
   properties = UserProperties(properties);
   if (current->is_view() &&
       properties.value("view", json()) != current->properties.value("view", json())) {
@@ -189,10 +213,15 @@ Status RestApi::UpdateTable(const HttpRequest& request, HttpResponse* response) 
     HB_ASSIGN_OR_RETURN(schema, SchemaFromJson(body["schema"]));
   }
   HB_RETURN_IF_ERROR(CheckPartitioning(properties, has_schema ? schema : current->schema));
-  HB_ASSIGN_OR_RETURN(const auto table,
-                      p_.catalog->UpdateTable(current->name, has_schema ? &schema : nullptr,
-                                              std::move(properties)));
-  HB_ASSIGN_OR_RETURN(const json resource, Describe(*table));
+  const auto table =
+      p_.catalog->UpdateTable(*current, has_schema ? &schema : nullptr, std::move(properties));
+  // Somebody else was quicker. Without a precondition it is as if the request came later.
+  if (absl::IsAborted(table.status())) {
+    if (request.Header("if-match")) return absl::FailedPreconditionError("Precondition Failed");
+    return UpdateTable(request, response);
+  }
+  HB_RETURN_IF_ERROR(table.status());
+  HB_ASSIGN_OR_RETURN(const json resource, Describe(**table));
   SetBody(resource, response);
   return absl::OkStatus();
 }

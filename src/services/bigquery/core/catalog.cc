@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -75,10 +76,7 @@ StatusOr<std::unique_ptr<Catalog>> Catalog::Open(Database* database, Clock* cloc
 }
 
 Status Catalog::Load() {
-  {
-    MutexLock lock(&write_mutex_);
-    HB_ASSIGN_OR_RETURN(writer_, database_->Connect());
-  }
+  HB_ASSIGN_OR_RETURN(writer_, database_->Connect());
   return WriteTransaction([this](Connection& connection) -> Status {
     HB_ASSIGN_OR_RETURN(
         auto schemas,
@@ -137,19 +135,32 @@ Status Catalog::Load() {
 }
 
 Status Catalog::WriteTransaction(const std::function<Status(Connection&)>& body,
-                                 const std::function<void()>& committed) {
-  MutexLock lock(&write_mutex_);
-  HB_RETURN_IF_ERROR(writer_->Run("BEGIN TRANSACTION"));
-  Status status = body(*writer_);
-  if (status.ok()) status = writer_->Run("COMMIT");
+                                 const std::function<void()>& committed, const Write& write) {
+  HB_RETURN_IF_ERROR(turn_.Take(write.cancellation));
+  const auto give_back = absl::MakeCleanup([this] { turn_.GiveBack(); });
+  Connection& connection = write.connection ? *write.connection : *writer_;
+  HB_RETURN_IF_ERROR(connection.Run("BEGIN TRANSACTION"));
+  Status status;
+  {
+    Cancellation::Scope scope(write.cancellation, [&] { connection.Interrupt(); });
+    status = body(connection);
+  }
+  // What is cancelled from here on is done all the same: a commit may not be cut short.
+  if (status.ok() && write.cancellation != nullptr) status = write.cancellation->status();
+  if (status.ok()) {
+    MutexLock lock(&show_mutex_);
+    status = connection.Run("COMMIT");
+    if (status.ok() && committed) committed();
+  }
   // After a failed commit there may be nothing left to roll back; that is as it should be.
   if (!status.ok()) {
-    writer_->Run("ROLLBACK").IgnoreError();
+    connection.Run("ROLLBACK").IgnoreError();
     return status;
   }
-  if (committed) committed();
   return database_->SyncNames();
 }
+
+void Catalog::AwaitShown() { MutexLock lock(&show_mutex_); }
 
 Status Catalog::Store(Connection& connection, const Dataset& dataset) const {
   const json resource = {{"properties", dataset.properties},
@@ -196,10 +207,12 @@ Status Catalog::Finish(Connection& connection, Table* table) {
 void Catalog::Show(std::shared_ptr<const Table> table) {
   MutexLock lock(&mutex_);
   tables_[table->name] = table;
+  version_.fetch_add(1);
 }
 
 void Catalog::Hide(const TableName& name) {
   MutexLock lock(&mutex_);
+  version_.fetch_add(1);
   tables_.erase(name);
   std::erase_if(streams_, [&](const auto& entry) { return entry.second.table == name; });
 }
@@ -217,6 +230,7 @@ StatusOr<Dataset> Catalog::CreateDataset(const DatasetName& name, json propertie
       [&] {
         MutexLock lock(&mutex_);
         datasets_[name] = dataset;
+        version_.fetch_add(1);
       }));
   return dataset;
 }
@@ -249,6 +263,7 @@ StatusOr<Dataset> Catalog::SetDatasetProperties(const DatasetName& name, json pr
       [&] {
         MutexLock lock(&mutex_);
         datasets_[name] = dataset;
+        version_.fetch_add(1);
       }));
   return dataset;
 }
@@ -274,11 +289,12 @@ Status Catalog::DeleteDataset(const DatasetName& name, bool delete_contents) {
         for (const auto& table : tables) Hide(table->name);
         MutexLock lock(&mutex_);
         datasets_.erase(name);
+        version_.fetch_add(1);
       }));
   return absl::OkStatus();
 }
 
-StatusOr<std::shared_ptr<const Table>> Catalog::CreateTable(NewTable request) {
+StatusOr<std::shared_ptr<const Table>> Catalog::CreateTable(NewTable request, const Write& write) {
   HB_RETURN_IF_ERROR(CheckTableId(request.name.table));
   auto table = std::make_shared<Table>();
   table->name = request.name;
@@ -331,7 +347,8 @@ StatusOr<std::shared_ptr<const Table>> Catalog::CreateTable(NewTable request) {
       [&] {
         Hide(table->name);
         Show(table);
-      }));
+      },
+      write));
   return std::shared_ptr<const Table>(table);
 }
 
@@ -353,13 +370,18 @@ std::vector<std::shared_ptr<const Table>> Catalog::ListTables(const DatasetName&
   return found;
 }
 
-StatusOr<std::shared_ptr<const Table>> Catalog::UpdateTable(const TableName& name,
+StatusOr<std::shared_ptr<const Table>> Catalog::UpdateTable(const Table& expected,
                                                             const TableSchema* schema,
                                                             json properties) {
   auto table = std::make_shared<Table>();
+  const TableName& name = expected.name;
   HB_RETURN_IF_ERROR(WriteTransaction(
       [&](Connection& connection) -> Status {
         HB_ASSIGN_OR_RETURN(const auto current, GetTable(name));
+        if (current->generation != expected.generation) {
+          return absl::AbortedError(absl::StrCat("the table ", name.ToString(),
+                                                 " has been changed by somebody else; try again"));
+        }
         table->name = name;
         table->schema = current->schema;
         table->properties = std::move(properties);

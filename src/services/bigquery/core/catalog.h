@@ -12,13 +12,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "services/bigquery/core/cancellation.h"
 #include "services/bigquery/core/names.h"
 #include "services/bigquery/core/schema.h"
+#include "services/bigquery/core/writer_turn.h"
 #include "services/bigquery/store/duckdb_handles.h"
 
 namespace hornbeam::services::bigquery {
@@ -64,11 +67,27 @@ class Catalog {
   // Loads what is in `database`, or prepares it when it is new. Both pointers outlive the catalog.
   static StatusOr<std::unique_ptr<Catalog>> Open(Database* database, Clock* clock);
 
-  // Runs `body` in one durable transaction on the writer's connection: when it returns OK and the
-  // commit succeeds, its effects are on disk; otherwise there are none. `committed` then shows them
-  // in memory, before the next writer's turn. Not reentrant.
+  // How a transaction runs, where it is not as usual.
+  struct Write {
+    // With a temporary table of the caller's, for instance. Null: the writer's own.
+    Connection* connection = nullptr;
+    // Stops the wait for the turn, and `body`. Null: nothing does.
+    Cancellation* cancellation = nullptr;
+  };
+  // Runs `body` in one durable transaction when it is its turn: when it returns OK and the commit
+  // succeeds, its effects are on disk; otherwise there are none. `committed` then shows them in
+  // memory, before the next writer's turn. Not reentrant.
   Status WriteTransaction(const std::function<Status(Connection&)>& body,
-                          const std::function<void()>& committed = nullptr);
+                          const std::function<void()>& committed = nullptr) {
+    return WriteTransaction(body, committed, Write());
+  }
+  Status WriteTransaction(const std::function<Status(Connection&)>& body,
+                          const std::function<void()>& committed, const Write& write);
+
+  // Returns when what is committed is shown in memory too.
+  void AwaitShown();
+  // Grows with every change of what datasets and tables there are.
+  uint64_t version() const { return version_.load(); }
 
   // Datasets. `properties` as in Dataset. Errors: NOT_FOUND, ALREADY_EXISTS, INVALID_ARGUMENT.
   StatusOr<Dataset> CreateDataset(const DatasetName& name, nlohmann::json properties);
@@ -88,13 +107,18 @@ class Catalog {
     // DuckDB's text of a query: with `properties.view` it is what the view stands for, otherwise
     // the table's first rows.
     std::string as_query;
+
+    bool is_view() const { return properties.contains("view"); }
   };
-  StatusOr<std::shared_ptr<const Table>> CreateTable(NewTable table);
+  StatusOr<std::shared_ptr<const Table>> CreateTable(NewTable table) {
+    return CreateTable(std::move(table), Write());
+  }
+  StatusOr<std::shared_ptr<const Table>> CreateTable(NewTable table, const Write& write);
   StatusOr<std::shared_ptr<const Table>> GetTable(const TableName& name) const;
   std::vector<std::shared_ptr<const Table>> ListTables(const DatasetName& name) const;
   // Adds columns, relaxes REQUIRED ones, changes descriptions (`schema`, when given) and replaces
-  // the properties.
-  StatusOr<std::shared_ptr<const Table>> UpdateTable(const TableName& name,
+  // the properties. ABORTED when `current`, from which the change was made, no longer is.
+  StatusOr<std::shared_ptr<const Table>> UpdateTable(const Table& current,
                                                      const TableSchema* schema,
                                                      nlohmann::json properties);
   // Drops columns; for ALTER TABLE.
@@ -132,10 +156,13 @@ class Catalog {
   Database* const database_;
   Clock* const clock_;
 
-  Mutex write_mutex_;
-  std::unique_ptr<Connection> writer_ ABSL_GUARDED_BY(write_mutex_);
+  WriterTurn turn_;
+  std::unique_ptr<Connection> writer_;  // of whoever has the turn
+  std::atomic<uint64_t> version_{0};
+  // Held from a commit until `committed` has shown it. Taken before mutex_.
+  Mutex show_mutex_;
 
-  mutable Mutex mutex_ ABSL_ACQUIRED_AFTER(write_mutex_);
+  mutable Mutex mutex_;
   std::map<DatasetName, Dataset> datasets_ ABSL_GUARDED_BY(mutex_);
   std::map<TableName, std::shared_ptr<const Table>> tables_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, WriteStream> streams_ ABSL_GUARDED_BY(mutex_);

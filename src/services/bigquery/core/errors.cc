@@ -69,11 +69,27 @@ Status QueryDatasetNotFound(const DatasetName& name) {
       absl::StrCat("Not found: Dataset ", name.ToString(), " was not found in location US"));
 }
 
+Status ResourcesExceeded(std::string_view where) {
+  return WithReason(
+      absl::ResourceExhaustedError(absl::StrCat(
+          "Resources exceeded during query execution: The query could not be executed ",
+          View(where), ".")),
+      "resourcesExceeded");
+}
+
+Status ResponseTooLarge() {
+  return WithReason(
+      absl::ResourceExhaustedError("Response too large to return. Consider specifying a "
+                                   "destination table in your job configuration."),
+      "responseTooLarge");
+}
+
 GoogleError ToGoogleError(const Status& status) {
   const Default defaults = DefaultsOf(status.code());
   GoogleError error{defaults.http_code, defaults.reason, "",
                     absl::StatusCodeToString(status.code()), std::string(status.message())};
   if (const auto reason = status.GetPayload(kReason)) error.reason = std::string(*reason);
+  if (error.reason == "resourcesExceeded" || error.reason == "timeout") error.http_code = 400;
   if (const auto location = status.GetPayload(kLocation)) error.location = std::string(*location);
   return error;
 }

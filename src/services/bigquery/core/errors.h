@@ -25,6 +25,11 @@ Status Invalid(std::string_view message);
 Status QueryTableNotFound(const TableName& name);
 Status QueryDatasetNotFound(const DatasetName& name);
 
+// 400 with reason "resourcesExceeded"; `where` as in "in the allotted memory".
+Status ResourcesExceeded(std::string_view where);
+// 403 with reason "responseTooLarge": a result that is too large to be kept.
+Status ResponseTooLarge();
+
 // `status` with another reason (and location, when it is not empty).
 Status WithReason(Status status, std::string_view reason, std::string_view location = "");
 

@@ -1,22 +1,43 @@
 #include "services/bigquery/core/jobs.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "services/bigquery/core/errors.h"
 
 namespace hornbeam::services::bigquery {
 namespace {
 
-constexpr size_t kThreads = 4;
-constexpr size_t kMaxJobs = 2000;
-// Of all results kept; about a gigabyte at 16 bytes a cell.
-constexpr int64_t kMaxCells = int64_t{1} << 26;
+using std::chrono::steady_clock;
 
-int64_t CellsOf(const JobSnapshot& job) {
-  if (!job.outcome.rows) return 0;
-  return job.outcome.rows->total_rows *
-         static_cast<int64_t>(job.outcome.rows->schema.fields.size());
+constexpr size_t kMaxJobs = 2000;
+// Of all results kept.
+constexpr int64_t kMaxKeptBytes = int64_t{1} << 30;
+// BigQuery's own, for every query.
+constexpr std::chrono::hours kMostTime{6};
+// Between one interrupt of a cancelled job and the next.
+constexpr std::chrono::milliseconds kInsist{50};
+
+int64_t BytesOf(const JobSnapshot& job) { return job.outcome.rows ? job.outcome.rows->bytes : 0; }
+
+Status TimedOut(const JobSnapshot& job) {
+  if (job.timeout_ms > 0) {
+    return WithReason(
+        absl::DeadlineExceededError(absl::StrCat(
+            "Job execution was cancelled: Job timed out after ", job.timeout_ms, " ms.")),
+        "timeout");
+  }
+  return WithReason(
+      absl::DeadlineExceededError(
+          "Operation timed out after 6.0 hours. Consider reducing the amount of work performed by "
+          "your operation so that it can complete within this limit."),
+      "timeout");
+}
+
+Status UserCancelled() {
+  return absl::CancelledError("Job execution was cancelled: User requested cancellation");
 }
 
 }  // namespace
@@ -24,15 +45,17 @@ int64_t CellsOf(const JobSnapshot& job) {
 struct Jobs::Job {
   JobSnapshot snapshot;  // guarded by the owner's mutex
   Cancellation cancellation;
+  steady_clock::time_point deadline;
 };
 
-Jobs::Jobs(const QueryEngine* engine, Clock* clock)
-    : engine_(engine), clock_(clock), rng_(RandomSeed()) {
-  for (size_t i = 0; i < kThreads; ++i) threads_.emplace_back([this] { Work(); });
-}
+Jobs::Jobs(const QueryEngine* engine, Clock* clock, const Limits& limits)
+    : engine_(engine), clock_(clock), limits_(limits), rng_(RandomSeed()), watch_thread_([this] {
+        Watch();
+      }) {}
 
 StatusOr<JobSnapshot> Jobs::Insert(std::string project, std::string id,
-                                   nlohmann::json configuration, QueryRequest request) {
+                                   nlohmann::json configuration, QueryRequest request,
+                                   std::chrono::milliseconds timeout) {
   auto job = std::make_shared<Job>();
   MutexLock lock(&mutex_);
   if (stopping_) return absl::UnavailableError("the BigQuery service is stopping");
@@ -40,27 +63,43 @@ StatusOr<JobSnapshot> Jobs::Insert(std::string project, std::string id,
   if (jobs_.contains({project, id})) {
     return absl::AlreadyExistsError("Already Exists: Job " + project + ":US." + id);
   }
+  if (queue_.size() >= limits_.pending) {
+    return absl::ResourceExhaustedError(
+        "Quota exceeded: Your project exceeded quota for max number of jobs that can be queued per "
+        "project.");
+  }
   job->snapshot.project = project;
   job->snapshot.id = id;
   job->snapshot.configuration = std::move(configuration);
   job->snapshot.request = std::move(request);
   job->snapshot.created_ms = clock_->NowMicros() / 1000;
+  job->snapshot.timeout_ms = timeout.count();
+  const std::chrono::milliseconds most = kMostTime;
+  job->deadline = steady_clock::now() + (timeout.count() > 0 ? std::min(timeout, most) : most);
   jobs_[{project, id}] = job;
   order_.push_back(job);
   queue_.push_back(job);
   DropOldest();
+  if (idle_ < queue_.size() && threads_.size() < limits_.running) {
+    threads_.emplace_back([this] { Work(); });
+  }
   work_.Signal();
+  watch_.Signal();
   return job->snapshot;
 }
 
 void Jobs::DropOldest() {
-  while (order_.size() > 1 && (order_.size() > kMaxJobs || kept_cells_ > kMaxCells)) {
-    const JobSnapshot& oldest = order_.front()->snapshot;
-    if (oldest.state != JobState::kDone) return;
-    kept_cells_ -= CellsOf(oldest);
-    const auto it = jobs_.find({oldest.project, oldest.id});
-    if (it != jobs_.end() && it->second == order_.front()) jobs_.erase(it);
-    order_.pop_front();
+  for (auto it = order_.begin(); it != order_.end() && order_.size() > 1;) {
+    if (order_.size() <= kMaxJobs && kept_bytes_ <= kMaxKeptBytes) return;
+    const std::shared_ptr<Job> job = *it;
+    const bool is_newest = job == order_.back();
+    if (job->snapshot.state != JobState::kDone || is_newest) {
+      ++it;
+      continue;
+    }
+    kept_bytes_ -= BytesOf(job->snapshot);
+    jobs_.erase({job->snapshot.project, job->snapshot.id});
+    it = order_.erase(it);
   }
 }
 
@@ -70,7 +109,9 @@ void Jobs::Work() {
     QueryRequest request;
     {
       MutexLock lock(&mutex_);
+      ++idle_;
       while (queue_.empty() && !stopping_) work_.Wait(&mutex_);
+      --idle_;
       if (queue_.empty()) return;
       job = std::move(queue_.front());
       queue_.pop_front();
@@ -84,11 +125,40 @@ void Jobs::Work() {
     job->snapshot.ended_ms = clock_->NowMicros() / 1000;
     job->snapshot.status = outcome.status();
     if (outcome.ok()) job->snapshot.outcome = *std::move(outcome);
-    kept_cells_ += CellsOf(job->snapshot);
+    kept_bytes_ += BytesOf(job->snapshot);
     ++finished_;
     DropOldest();
     done_.SignalAll();
   }
+}
+
+steady_clock::time_point Jobs::EndOverdue() {
+  const auto now = steady_clock::now();
+  auto next = now + kMostTime;
+  for (const auto& [key, job] : jobs_) {
+    if (job->snapshot.state == JobState::kDone) continue;
+    if (job->deadline <= now && !job->cancellation.cancelled())
+      job->cancellation.Cancel(TimedOut(job->snapshot));
+    const bool insist = job->cancellation.cancelled();
+    if (insist) job->cancellation.Repeat();
+    next = std::min(next, insist ? now + kInsist : job->deadline);
+  }
+  return next;
+}
+
+void Jobs::Watch() {
+  MutexLock lock(&mutex_);
+  while (!stopping_ || !AllDone()) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::microseconds>(EndOverdue() - steady_clock::now());
+    watch_.WaitFor(&mutex_, std::max(left, std::chrono::microseconds(1000)));
+  }
+}
+
+bool Jobs::AllDone() const {
+  return std::all_of(jobs_.begin(), jobs_.end(), [](const auto& entry) {
+    return entry.second->snapshot.state == JobState::kDone;
+  });
 }
 
 StatusOr<JobSnapshot> Jobs::Wait(const std::string& project, const std::string& id,
@@ -98,12 +168,15 @@ StatusOr<JobSnapshot> Jobs::Wait(const std::string& project, const std::string& 
   const auto it = jobs_.find({project, id});
   if (it == jobs_.end()) return JobNotFound(project, id);
   const std::shared_ptr<Job> job = it->second;
+  if (waiters_ >= limits_.waiters) return job->snapshot;
+  ++waiters_;
   while (job->snapshot.state != JobState::kDone) {
     const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
         deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) break;
     done_.WaitFor(&mutex_, left);
   }
+  --waiters_;
   return job->snapshot;
 }
 
@@ -124,14 +197,11 @@ std::vector<JobSnapshot> Jobs::List(const std::string& project) const {
 }
 
 Status Jobs::Cancel(const std::string& project, const std::string& id) {
-  std::shared_ptr<Job> job;
-  {
-    MutexLock lock(&mutex_);
-    const auto it = jobs_.find({project, id});
-    if (it == jobs_.end()) return JobNotFound(project, id);
-    job = it->second;
-  }
-  job->cancellation.Cancel();
+  MutexLock lock(&mutex_);
+  const auto it = jobs_.find({project, id});
+  if (it == jobs_.end()) return JobNotFound(project, id);
+  it->second->cancellation.Cancel(UserCancelled());
+  watch_.Signal();
   return absl::OkStatus();
 }
 
@@ -141,23 +211,31 @@ Status Jobs::Delete(const std::string& project, const std::string& id) {
   if (it == jobs_.end()) return JobNotFound(project, id);
   if (it->second->snapshot.state != JobState::kDone)
     return Invalid("A job that runs cannot be deleted.");
-  kept_cells_ -= CellsOf(it->second->snapshot);
+  kept_bytes_ -= BytesOf(it->second->snapshot);
   std::erase(order_, it->second);
   jobs_.erase(it);
   return absl::OkStatus();
 }
 
 void Jobs::Stop() {
+  std::vector<std::thread> threads;
   {
     MutexLock lock(&mutex_);
     stopping_ = true;
     for (auto& [key, job] : jobs_) {
-      if (job->snapshot.state != JobState::kDone) job->cancellation.Cancel();
+      if (job->snapshot.state != JobState::kDone)
+        job->cancellation.Cancel(absl::UnavailableError("the BigQuery service is stopping"));
     }
     work_.SignalAll();
+    watch_.SignalAll();
+    threads.swap(threads_);
   }
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  for (std::thread& thread : threads) thread.join();
+  {
+    MutexLock lock(&mutex_);
+    watch_.SignalAll();
+  }
+  if (watch_thread_.joinable()) watch_thread_.join();
 }
 
 int64_t Jobs::finished() const {

@@ -1,6 +1,5 @@
 #include "services/bigquery/core/query_engine.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,6 +13,11 @@ namespace {
 
 using nlohmann::json;
 
+// The temporary table, of its own connection, in which rows wait to be written: a query runs into
+// it beside everything else, and the writer's turn is needed only to copy what it gave. The
+// translator knows the name too.
+constexpr char kStagedRows[] = "~staged";
+
 TableName TableOf(const json& parts) { return {parts.at(0), parts.at(1), parts.at(2)}; }
 
 json ErrorJson(const Status& status) {
@@ -24,9 +28,9 @@ json ErrorJson(const Status& status) {
 // A failure of DuckDB while it bound or ran a query, in BigQuery's terms: the author's mistake is
 // an invalidQuery.
 Status QueryError(const Status& status) {
-  if (status.code() != absl::StatusCode::kInvalidArgument) return status;
-  const GoogleError error = ToGoogleError(status);
-  if (error.reason != "invalid") return status;
+  const bool is_missing = absl::IsAborted(status);
+  if (!is_missing && !absl::IsInvalidArgument(status)) return status;
+  if (!is_missing && ToGoogleError(status).reason != "invalid") return status;
   absl::string_view message = status.message();
   // Referenced column "x" not found in FROM clause! ...
   constexpr absl::string_view kColumn = "Referenced column \"";
@@ -37,51 +41,7 @@ Status QueryError(const Status& status) {
   return InvalidQuery({message.data(), message.size()});
 }
 
-Status Cancelled() {
-  return absl::CancelledError("Job execution was cancelled: User requested cancellation");
-}
-
 }  // namespace
-
-Status RowSet::AppendJson(int64_t first, int64_t n, bool int64_timestamps, std::string* out) const {
-  int64_t start = 0;
-  bool comma = false;
-  for (const DataChunk& chunk : chunks) {
-    const auto size = static_cast<int64_t>(chunk.size());
-    for (int64_t row = std::max<int64_t>(0, first - start); row < size && start + row < first + n;
-         ++row) {
-      if (comma) *out += ',';
-      comma = true;
-      HB_RETURN_IF_ERROR(
-          AppendRowJson(chunk.get(), static_cast<idx_t>(row), int64_timestamps, out));
-    }
-    start += size;
-    if (start >= first + n) break;
-  }
-  return absl::OkStatus();
-}
-
-void Cancellation::Cancel() {
-  MutexLock lock(&mutex_);
-  cancelled_ = true;
-  if (connection_) connection_->Interrupt();
-}
-
-bool Cancellation::cancelled() const {
-  MutexLock lock(&mutex_);
-  return cancelled_;
-}
-
-Cancellation::Scope::Scope(Cancellation* cancellation, Connection* connection)
-    : cancellation_(cancellation) {
-  MutexLock lock(&cancellation_->mutex_);
-  cancellation_->connection_ = connection;
-}
-
-Cancellation::Scope::~Scope() {
-  MutexLock lock(&cancellation_->mutex_);
-  cancellation_->connection_ = nullptr;
-}
 
 json QueryEngine::InformationSchema(const json& wanted) const {
   const std::string view = wanted.at("information_schema");
@@ -232,7 +192,7 @@ StatusOr<json> QueryEngine::Translate(const QueryRequest& request, int index) co
 
 StatusOr<TableSchema> QueryEngine::SchemaOf(Connection& connection, const std::string& sql) const {
   auto columns = connection.Describe(sql);
-  if (!columns.ok()) return QueryError(columns.status());
+  HB_RETURN_IF_ERROR(columns.status());
   TableSchema schema;
   for (const auto& [name, type] : *columns) {
     HB_ASSIGN_OR_RETURN(Field field, FieldOfType(name, type.get()));
@@ -248,35 +208,53 @@ StatusOr<TableSchema> QueryEngine::SchemaOf(Connection& connection, const std::s
   return schema;
 }
 
-StatusOr<QueryOutcome> QueryEngine::Analyze(const QueryRequest& request) const {
-  HB_ASSIGN_OR_RETURN(const json plan, Translate(request, 0));
-  QueryOutcome outcome;
-  outcome.statements = plan.value("count", 1);
-  outcome.statement_type = outcome.statements > 1 ? "SCRIPT" : plan.value("kind", "");
-  for (const json& name : plan.value("referenced", json::array()))
-    outcome.referenced.push_back(TableOf(name));
-  HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
-  if (outcome.statement_type == "SELECT") {
-    auto rows = std::make_shared<RowSet>();
-    HB_ASSIGN_OR_RETURN(rows->schema, SchemaOf(*connection, plan.at("sql")));
-    outcome.rows = std::move(rows);
-  } else if (const auto sql = plan.find("sql"); sql != plan.end()) {
-    const auto described = connection->Describe(*sql);
-    if (!described.ok()) return QueryError(described.status());
+Status QueryEngine::WithPlan(const QueryRequest& request, int index,
+                             const std::function<Status(const json& plan)>& use) const {
+  constexpr int kMostTries = 20;
+  for (int tries = 1;; ++tries) {
+    const uint64_t version = catalog_->version();
+    HB_ASSIGN_OR_RETURN(const json plan, Translate(request, index));
+    const Status status = use(plan);
+    if (!absl::IsAborted(status) || tries == kMostTries) return QueryError(status);
+    // A name that was there when it was translated need not be when it is used.
+    catalog_->AwaitShown();
+    if (catalog_->version() == version) return QueryError(status);
   }
+}
+
+StatusOr<QueryOutcome> QueryEngine::Analyze(const QueryRequest& request) const {
+  QueryOutcome outcome;
+  HB_RETURN_IF_ERROR(WithPlan(request, 0, [&](const json& plan) -> Status {
+    outcome = {};
+    outcome.statements = plan.value("count", 1);
+    outcome.statement_type = outcome.statements > 1 ? "SCRIPT" : plan.value("kind", "");
+    for (const json& name : plan.value("referenced", json::array()))
+      outcome.referenced.push_back(TableOf(name));
+    HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
+    if (outcome.statement_type == "SELECT") {
+      auto rows = std::make_shared<RowSet>();
+      HB_ASSIGN_OR_RETURN(rows->schema, SchemaOf(*connection, plan.at("sql")));
+      outcome.rows = std::move(rows);
+    } else if (const auto sql = plan.find("sql"); sql != plan.end()) {
+      return connection->Describe(*sql).status();
+    }
+    return absl::OkStatus();
+  }));
   return outcome;
 }
 
 StatusOr<std::pair<std::string, TableSchema>> QueryEngine::TranslateQuery(
     const QueryRequest& request) const {
-  HB_ASSIGN_OR_RETURN(const json plan, Translate(request, 0));
-  if (plan.value("kind", "") != "SELECT" || plan.value("count", 1) != 1) {
-    return InvalidQuery("The query of a view must be a single SELECT.");
-  }
-  HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
   std::pair<std::string, TableSchema> made;
-  made.first = plan.at("sql");
-  HB_ASSIGN_OR_RETURN(made.second, SchemaOf(*connection, made.first));
+  HB_RETURN_IF_ERROR(WithPlan(request, 0, [&](const json& plan) -> Status {
+    if (plan.value("kind", "") != "SELECT" || plan.value("count", 1) != 1) {
+      return InvalidQuery("The query of a view must be a single SELECT.");
+    }
+    HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
+    made.first = plan.at("sql");
+    HB_ASSIGN_OR_RETURN(made.second, SchemaOf(*connection, made.first));
+    return absl::OkStatus();
+  }));
   return made;
 }
 
@@ -285,12 +263,14 @@ StatusOr<QueryOutcome> QueryEngine::Run(const QueryRequest& request,
   int count = 1;
   QueryOutcome last;
   for (int i = 0; i < count; ++i) {
-    if (cancellation->cancelled()) return Cancelled();
-    HB_ASSIGN_OR_RETURN(const json plan, Translate(request, i));
-    count = plan.value("count", 1);
-    auto outcome = RunStatement(request, plan, cancellation);
-    if (!outcome.ok()) return QueryError(outcome.status());
-    last = *std::move(outcome);
+    const Status status = WithPlan(request, i, [&](const json& plan) -> Status {
+      HB_RETURN_IF_ERROR(cancellation->status());
+      count = plan.value("count", 1);
+      HB_ASSIGN_OR_RETURN(last, RunStatement(request, plan, cancellation));
+      return absl::OkStatus();
+    });
+    // Why it was stopped says more than that it was.
+    if (!status.ok()) return cancellation->cancelled() ? cancellation->status() : status;
   }
   last.statements = count;
   if (count > 1) {
@@ -301,99 +281,190 @@ StatusOr<QueryOutcome> QueryEngine::Run(const QueryRequest& request,
   return last;
 }
 
-StatusOr<std::shared_ptr<const RowSet>> QueryEngine::Select(Connection& connection,
-                                                            const std::string& sql,
+StatusOr<std::shared_ptr<const RowSet>> QueryEngine::Select(const std::string& sql,
                                                             Cancellation* cancellation) const {
-  Cancellation::Scope scope(cancellation, &connection);
-  if (cancellation->cancelled()) return Cancelled();  // while it was translated
-  auto rows = std::make_shared<RowSet>();
-  HB_ASSIGN_OR_RETURN(auto result, connection.Query(sql));
-  for (idx_t i = 0; i < result.column_count(); ++i) {
-    HB_ASSIGN_OR_RETURN(Field field, FieldOfType(result.ColumnName(i), result.ColumnType(i).get()));
-    if (rows->schema.Find(field.name) >= 0) {
+  HB_ASSIGN_OR_RETURN(const auto connection, catalog_->database().Connect());
+  Cancellation::Scope scope(cancellation, [&] { connection->Interrupt(); });
+  HB_ASSIGN_OR_RETURN(RowStream stream, connection->Stream(sql));
+  TableSchema schema;
+  std::vector<LogicalType> types;
+  for (idx_t i = 0; i < stream.column_count(); ++i) {
+    types.push_back(stream.ColumnType(i));
+    HB_ASSIGN_OR_RETURN(Field field, FieldOfType(stream.ColumnName(i), types.back().get()));
+    if (schema.Find(field.name) >= 0) {
       return InvalidQuery(absl::StrCat(
           "Duplicate column names in the result are not supported. Found duplicate(s): ",
           field.name));
     }
-    rows->schema.fields.push_back(std::move(field));
+    schema.fields.push_back(std::move(field));
   }
-  while (auto chunk = result.NextChunk()) {
-    rows->total_rows += static_cast<int64_t>(chunk->size());
-    rows->chunks.push_back(std::move(*chunk));
+  RowSetBuilder rows(std::move(schema), std::move(types),
+                     {.most = limits_.result_bytes,
+                      .in_use = &results_in_use_bytes_,
+                      .most_in_use = limits_.results_in_use_bytes});
+  for (;;) {
+    HB_RETURN_IF_ERROR(cancellation->status());
+    HB_ASSIGN_OR_RETURN(const auto chunk, stream.Next());
+    if (chunk == nullptr) return rows.Finish();
+    HB_RETURN_IF_ERROR(rows.Add(*chunk));
   }
-  return std::shared_ptr<const RowSet>(rows);
 }
 
-Status QueryEngine::WriteDestination(const QueryRequest& request, const std::string& sql) const {
+StatusOr<std::unique_ptr<Connection>> QueryEngine::Stage(const std::string& sql,
+                                                         Cancellation* cancellation) const {
+  HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
+  Cancellation::Scope scope(cancellation, [&] { connection->Interrupt(); });
+  HB_RETURN_IF_ERROR(cancellation->status());
+  HB_RETURN_IF_ERROR(
+      connection->Run(absl::StrCat("CREATE TEMP TABLE \"", kStagedRows, "\" AS ", sql)));
+  return connection;
+}
+
+StatusOr<int64_t> QueryEngine::Change(const std::string& sql, Connection* staged,
+                                      Cancellation* cancellation) const {
+  int64_t changed = 0;
+  HB_RETURN_IF_ERROR(catalog_->WriteTransaction(
+      [&](Connection& connection) -> Status {
+        HB_ASSIGN_OR_RETURN(auto result, connection.Query(sql));
+        changed = result.rows_changed();
+        return absl::OkStatus();
+      },
+      nullptr, {.connection = staged, .cancellation = cancellation}));
+  return changed;
+}
+
+Status QueryEngine::WriteDestination(const QueryRequest& request, const std::string& sql,
+                                     Cancellation* cancellation) const {
   const TableName& name = *request.destination;
+  TableSchema schema;
+  {
+    HB_ASSIGN_OR_RETURN(const auto connection, catalog_->database().Connect());
+    HB_ASSIGN_OR_RETURN(schema, SchemaOf(*connection, sql));
+  }
+  HB_ASSIGN_OR_RETURN(const auto staged, Stage(sql, cancellation));
+  const std::string rows = absl::StrCat("SELECT * FROM temp.main.\"", kStagedRows, "\"");
   const auto existing = catalog_->GetTable(name);
   if (!existing.ok() || request.write_disposition == "WRITE_TRUNCATE") {
-    HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
     Catalog::NewTable table;
     table.name = name;
-    HB_ASSIGN_OR_RETURN(table.schema, SchemaOf(*connection, sql));
-    table.replace = true;
+    table.schema = std::move(schema);
+    table.replace = request.write_disposition == "WRITE_TRUNCATE";
     if (existing.ok()) table.properties = (*existing)->properties;
-    table.as_query = sql;
-    return catalog_->CreateTable(std::move(table)).status();
+    table.as_query = rows;
+    return catalog_->CreateTable(std::move(table), {staged.get(), cancellation}).status();
   }
-  return catalog_->WriteTransaction([&](Connection& connection) -> Status {
-    if (request.write_disposition == "WRITE_EMPTY") {
-      HB_ASSIGN_OR_RETURN(auto count,
-                          connection.Query("SELECT count(*) FROM " + PhysicalTable(name)));
-      if (count.AllText()[0][0] != "0") return TableExists(name);
-    }
-    return connection.Run(absl::StrCat("INSERT INTO ", PhysicalTable(name), " BY NAME ", sql));
-  });
+  return catalog_->WriteTransaction(
+      [&](Connection& connection) -> Status {
+        if (request.write_disposition == "WRITE_EMPTY") {
+          HB_ASSIGN_OR_RETURN(auto count,
+                              connection.Query("SELECT count(*) FROM " + PhysicalTable(name)));
+          if (count.AllText()[0][0] != "0") return TableExists(name);
+        }
+        return connection.Run(absl::StrCat("INSERT INTO ", PhysicalTable(name), " BY NAME ", rows));
+      },
+      nullptr, {.connection = staged.get(), .cancellation = cancellation});
 }
 
-Status QueryEngine::CreateTable(const json& plan, QueryOutcome* outcome) const {
+Status QueryEngine::CreateTable(const json& plan, Cancellation* cancellation,
+                                QueryOutcome* outcome) const {
   const TableName name = TableOf(plan.at("target"));
   outcome->ddl_target = name;
   const bool exists = catalog_->GetTable(name).ok();
   const bool replace = plan.value("replace", false);
-  if (exists && plan.value("if_not_exists", false)) {
-    outcome->ddl_operation = "SKIP";
-    return absl::OkStatus();
-  }
-  outcome->ddl_operation = exists && replace ? "REPLACE" : "CREATE";
+  const bool if_not_exists = plan.value("if_not_exists", false);
+  outcome->ddl_operation = "SKIP";
+  if (exists && if_not_exists) return absl::OkStatus();
+  if (exists && !replace) return TableExists(name);
   Catalog::NewTable table;
   table.name = name;
   table.replace = replace;
   table.properties = plan.value("properties", json::object());
   table.as_query = plan.value("as_sql", "");
+  if (!catalog_->GetDataset(name.dataset_name()).ok())
+    return QueryDatasetNotFound(name.dataset_name());
   if (plan.contains("schema")) {
     HB_ASSIGN_OR_RETURN(table.schema, SchemaFromJson(plan.at("schema")));
   } else {
     HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
     HB_ASSIGN_OR_RETURN(table.schema, SchemaOf(*connection, table.as_query));
   }
-  if (!catalog_->GetDataset(name.dataset_name()).ok())
-    return QueryDatasetNotFound(name.dataset_name());
-  return catalog_->CreateTable(std::move(table)).status();
+  std::unique_ptr<Connection> staged;
+  if (!table.as_query.empty() && !table.is_view()) {
+    HB_ASSIGN_OR_RETURN(staged, Stage(table.as_query, cancellation));
+    table.as_query = absl::StrCat("SELECT * FROM temp.main.\"", kStagedRows, "\"");
+  }
+  const Status made =
+      catalog_->CreateTable(std::move(table), {staged.get(), cancellation}).status();
+  if (absl::IsAlreadyExists(made) && if_not_exists) return absl::OkStatus();  // just now
+  outcome->ddl_operation = exists && replace ? "REPLACE" : "CREATE";
+  return made;
+}
+
+Status QueryEngine::DropTable(const json& plan, QueryOutcome* outcome) const {
+  const TableName name = TableOf(plan.at("target"));
+  const bool if_exists = plan.value("if_exists", false);
+  const bool drop_view = plan.at("kind") == "DROP_VIEW";
+  outcome->ddl_target = name;
+  outcome->ddl_operation = "SKIP";
+  const auto table = catalog_->GetTable(name);
+  if (!table.ok()) return if_exists ? absl::OkStatus() : QueryTableNotFound(name);
+  if ((*table)->is_view() != drop_view) {
+    return InvalidQuery(absl::StrCat("Cannot drop ", name.ToString(), " which has type ",
+                                     drop_view ? "TABLE" : "VIEW", ". Use DROP ",
+                                     drop_view ? "TABLE" : "VIEW", " instead."));
+  }
+  const Status dropped = catalog_->DeleteTable(name);
+  if (absl::IsNotFound(dropped)) return if_exists ? absl::OkStatus() : QueryTableNotFound(name);
+  outcome->ddl_operation = "DROP";
+  return dropped;
+}
+
+Status QueryEngine::CreateSchema(const json& plan, QueryOutcome* outcome) const {
+  const DatasetName name{plan.at("dataset").at(0), plan.at("dataset").at(1)};
+  const Status made =
+      catalog_->CreateDataset(name, plan.value("properties", json::object())).status();
+  const bool skip = absl::IsAlreadyExists(made) && plan.value("if_not_exists", false);
+  outcome->ddl_operation = skip ? "SKIP" : "CREATE";
+  return skip ? absl::OkStatus() : made;
+}
+
+Status QueryEngine::DropSchema(const json& plan, QueryOutcome* outcome) const {
+  const DatasetName name{plan.at("dataset").at(0), plan.at("dataset").at(1)};
+  const Status dropped = catalog_->DeleteDataset(name, plan.value("cascade", false));
+  const bool skip = absl::IsNotFound(dropped) && plan.value("if_exists", false);
+  outcome->ddl_operation = skip ? "SKIP" : "DROP";
+  if (skip) return absl::OkStatus();
+  return absl::IsNotFound(dropped) ? QueryDatasetNotFound(name) : dropped;
+}
+
+Status QueryEngine::AddColumn(const Table& table, const json& action) const {
+  HB_ASSIGN_OR_RETURN(const TableSchema added, SchemaFromJson({{"fields", {action.at("add")}}}));
+  TableSchema next = table.schema;
+  if (next.Find(added.fields[0].name) >= 0) {
+    if (action.value("if_not_exists", false)) return absl::OkStatus();
+    return InvalidQuery(absl::StrCat("Column already exists: ", added.fields[0].name));
+  }
+  next.fields.push_back(added.fields[0]);
+  return catalog_->UpdateTable(table, &next, table.properties).status();
 }
 
 Status QueryEngine::AlterTable(const json& plan) const {
   const TableName name = TableOf(plan.at("target"));
   for (const json& action : plan.at("actions")) {
-    const auto table = catalog_->GetTable(name);
-    if (!table.ok())
-      return plan.value("if_exists", false) ? absl::OkStatus() : QueryTableNotFound(name);
-    if (action.contains("add")) {
-      HB_ASSIGN_OR_RETURN(const TableSchema added,
-                          SchemaFromJson({{"fields", {action.at("add")}}}));
-      TableSchema next = (*table)->schema;
-      if (next.Find(added.fields[0].name) >= 0) {
-        if (action.value("if_not_exists", false)) continue;
-        return InvalidQuery(absl::StrCat("Column already exists: ", added.fields[0].name));
+    Status done;
+    do {  // again when somebody else has altered it meanwhile
+      const auto table = catalog_->GetTable(name);
+      if (!table.ok())
+        return plan.value("if_exists", false) ? absl::OkStatus() : QueryTableNotFound(name);
+      if (action.contains("add")) {
+        done = AddColumn(**table, action);
+      } else {
+        const std::string column = action.at("drop");
+        if ((*table)->schema.Find(column) < 0 && action.value("if_exists", false)) break;
+        done = catalog_->DropColumn(name, column);
       }
-      next.fields.push_back(added.fields[0]);
-      HB_RETURN_IF_ERROR(catalog_->UpdateTable(name, &next, (*table)->properties).status());
-    } else {
-      const std::string column = action.at("drop");
-      if ((*table)->schema.Find(column) < 0 && action.value("if_exists", false)) continue;
-      HB_RETURN_IF_ERROR(catalog_->DropColumn(name, column));
-    }
+    } while (absl::IsAborted(done));
+    HB_RETURN_IF_ERROR(done);
   }
   return absl::OkStatus();
 }
@@ -405,20 +476,21 @@ StatusOr<QueryOutcome> QueryEngine::RunStatement(const QueryRequest& request, co
   outcome.statement_type = kind;
   for (const json& name : plan.value("referenced", json::array()))
     outcome.referenced.push_back(TableOf(name));
-  if (kind == "SELECT") {
-    HB_ASSIGN_OR_RETURN(auto connection, catalog_->database().Connect());
-    HB_ASSIGN_OR_RETURN(outcome.rows, Select(*connection, plan.at("sql"), cancellation));
-    if (request.destination) HB_RETURN_IF_ERROR(WriteDestination(request, plan.at("sql")));
+  if (kind == "SELECT" && request.destination) {
+    HB_RETURN_IF_ERROR(WriteDestination(request, plan.at("sql"), cancellation));
+    outcome.destination = request.destination;
+  } else if (kind == "SELECT") {
+    HB_ASSIGN_OR_RETURN(outcome.rows, Select(plan.at("sql"), cancellation));
   } else if (plan.contains("sql")) {  // INSERT, UPDATE, DELETE, MERGE, TRUNCATE_TABLE
-    HB_RETURN_IF_ERROR(catalog_->WriteTransaction([&](Connection& connection) -> Status {
-      Cancellation::Scope scope(cancellation, &connection);
-      if (cancellation->cancelled()) return Cancelled();  // while it waited for its turn
-      HB_ASSIGN_OR_RETURN(auto result, connection.Query(plan.at("sql")));
-      outcome.affected_rows = result.rows_changed();
-      return absl::OkStatus();
-    }));
+    std::unique_ptr<Connection> staged;
+    if (plan.contains("staged_sql")) {
+      HB_ASSIGN_OR_RETURN(staged, Stage(plan.at("staged_sql"), cancellation));
+    }
+    HB_ASSIGN_OR_RETURN(outcome.affected_rows,
+                        Change(plan.value("run_sql", plan.at("sql").get<std::string>()),
+                               staged.get(), cancellation));
   } else if (kind == "CREATE_TABLE" || kind == "CREATE_VIEW" || kind == "CREATE_TABLE_AS_SELECT") {
-    HB_RETURN_IF_ERROR(CreateTable(plan, &outcome));
+    HB_RETURN_IF_ERROR(CreateTable(plan, cancellation, &outcome));
     if (const auto table = catalog_->GetTable(*outcome.ddl_target); table.ok()) {
       // The answer to a CREATE is its schema, without rows.
       auto rows = std::make_shared<RowSet>();
@@ -426,35 +498,15 @@ StatusOr<QueryOutcome> QueryEngine::RunStatement(const QueryRequest& request, co
       outcome.rows = std::move(rows);
     }
   } else if (kind == "DROP_TABLE" || kind == "DROP_VIEW") {
-    const TableName name = TableOf(plan.at("target"));
-    outcome.ddl_target = name;
-    const auto table = catalog_->GetTable(name);
-    if (!table.ok() && !plan.value("if_exists", false)) return QueryTableNotFound(name);
-    outcome.ddl_operation = table.ok() ? "DROP" : "SKIP";
-    if (table.ok() && (*table)->is_view() != (kind == "DROP_VIEW")) {
-      return InvalidQuery(absl::StrCat("Cannot drop ", name.ToString(), " which has type ",
-                                       (*table)->is_view() ? "VIEW" : "TABLE", ". Use DROP ",
-                                       (*table)->is_view() ? "VIEW" : "TABLE", " instead."));
-    }
-    if (table.ok()) HB_RETURN_IF_ERROR(catalog_->DeleteTable(name));
+    HB_RETURN_IF_ERROR(DropTable(plan, &outcome));
   } else if (kind == "ALTER_TABLE") {
     outcome.ddl_target = TableOf(plan.at("target"));
     outcome.ddl_operation = "ALTER";
     HB_RETURN_IF_ERROR(AlterTable(plan));
   } else if (kind == "CREATE_SCHEMA") {
-    const DatasetName name{plan.at("dataset").at(0), plan.at("dataset").at(1)};
-    const bool exists = catalog_->GetDataset(name).ok();
-    outcome.ddl_operation = exists ? "SKIP" : "CREATE";
-    if (exists && !plan.value("if_not_exists", false)) return DatasetExists(name);
-    if (!exists)
-      HB_RETURN_IF_ERROR(
-          catalog_->CreateDataset(name, plan.value("properties", json::object())).status());
+    HB_RETURN_IF_ERROR(CreateSchema(plan, &outcome));
   } else if (kind == "DROP_SCHEMA") {
-    const DatasetName name{plan.at("dataset").at(0), plan.at("dataset").at(1)};
-    const bool exists = catalog_->GetDataset(name).ok();
-    outcome.ddl_operation = exists ? "DROP" : "SKIP";
-    if (!exists && !plan.value("if_exists", false)) return QueryDatasetNotFound(name);
-    if (exists) HB_RETURN_IF_ERROR(catalog_->DeleteDataset(name, plan.value("cascade", false)));
+    HB_RETURN_IF_ERROR(DropSchema(plan, &outcome));
   } else {
     return InvalidQuery(absl::StrCat(kind, " statements are not supported by this local BigQuery"));
   }

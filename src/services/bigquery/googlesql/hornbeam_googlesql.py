@@ -19,6 +19,7 @@ logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 NUMERIC_SCALE = 9
 BIGNUMERIC_SCALE = 18
 MACROS = "hornbeam"
+STAGED_ROWS = "~staged"  # as query_engine.cc has it
 
 
 class Refused(Exception):
@@ -32,7 +33,7 @@ class Refused(Exception):
 RENAMED = {
     "BYTE_LENGTH": f"{MACROS}.byte_length", "JSON_TYPE": f"{MACROS}.json_type", "STRING": f"{MACROS}.string",
     "PARSE_NUMERIC": f"{MACROS}.parse_numeric", "TO_BASE64": "to_base64", "FROM_BASE64": "from_base64",
-    "FROM_HEX": "unhex", "REVERSE": "reverse", "REPEAT": "repeat", "TRANSLATE": "translate",
+    "FROM_HEX": "unhex", "REVERSE": "reverse", "TRANSLATE": "translate",
     "SOUNDEX": None, "IEEE_DIVIDE": f"{MACROS}.ieee_divide", "BIT_COUNT": "bit_count",
     "CODE_POINTS_TO_STRING": f"{MACROS}.code_points_to_string", "TO_CODE_POINTS": f"{MACROS}.to_code_points",
     "SAFE_ADD": f"{MACROS}.safe_add", "SAFE_SUBTRACT": f"{MACROS}.safe_subtract",
@@ -292,6 +293,20 @@ class Translator:
             return extract(node)
         if isinstance(node, exp.Unnest) and node.args.get("offset"):
             return unnest_with_offset(node)
+        if isinstance(node, exp.GenerateSeries):
+            # A list of constants is made once, others for thousands of rows together.
+            name = "generate_array" if not node.find(exp.Column) else "generate_array_by_row"
+            return macro(name, node.args["start"], node.args["end"], node.args.get("step") or exp.Literal.number(1))
+        if isinstance(node, exp.GenerateDateArray):
+            return macro("generate_date_array", node.args["start"], node.args["end"],
+                         node.args.get("step") or exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY")))
+        if isinstance(node, exp.GenerateTimestampArray):
+            return macro("generate_timestamp_array", node.args["start"], node.args["end"], node.args["step"])
+        if isinstance(node, exp.Repeat):
+            return macro("repeat", node.this, node.args["times"])
+        if isinstance(node, exp.Pad):
+            return macro("lpad" if node.args.get("is_left") else "rpad", node.this, node.expression,
+                         node.args.get("fill_pattern") or exp.Literal.string(" "))
         if isinstance(node, exp.UnixToTime):
             scale = int(node.args["scale"].name) if node.args.get("scale") else 0
             micros = exp.Mul(this=exp.cast(node.this.copy(), "BIGINT", dialect="duckdb"),
@@ -366,18 +381,36 @@ class Translator:
 
     # -- statements ----------------------------------------------------------------------------------
 
-    def query_sql(self, tree):
+    def query_tree(self, tree):
         tree = tree.copy()
         # Names first: BigQuery's SELECT-list aliases and UNNEST need the tree as it was parsed.
         self.resolve_tables(tree)
         tree = self.rewrite(tree)
         self.bind_parameters(tree)
-        return tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE)
+        return tree
+
+    def query_sql(self, tree):
+        return duckdb_sql(self.query_tree(tree))
+
+    def insert(self, tree):
+        """An INSERT of a query also as two statements, so that only the second needs the writer's turn."""
+        meant = self.query_tree(tree)
+        result = {"kind": "INSERT", "target": self.table_name(tree.find(exp.Table)), "sql": duckdb_sql(meant)}
+        rows = meant.args.get("expression")
+        if isinstance(rows, exp.Query) and rows.find(exp.From) and not meant.args.get("with_"):
+            result["staged_sql"] = duckdb_sql(rows)
+            meant.set("expression", exp.select("*").from_(exp.Table(
+                this=exp.to_identifier(STAGED_ROWS, quoted=True), db=exp.to_identifier("main"),
+                catalog=exp.to_identifier("temp"))))
+            result["run_sql"] = duckdb_sql(meant)
+        return result
 
     def statement(self, tree):
         if isinstance(tree, exp.Query):
             return {"kind": "SELECT", "sql": self.query_sql(tree)}
-        if isinstance(tree, (exp.Insert, exp.Update, exp.Delete, exp.Merge)):
+        if isinstance(tree, exp.Insert):
+            return self.insert(tree)
+        if isinstance(tree, (exp.Update, exp.Delete, exp.Merge)):
             target = tree.find(exp.Table)
             if isinstance(tree, exp.Delete) and not tree.args.get("where"):
                 raise Refused("DELETE must have a WHERE clause")
@@ -485,6 +518,10 @@ class Translator:
             raise Refused("This ALTER statement is not supported by this local BigQuery")
         return {"kind": "ALTER_TABLE", "target": self.table_name(tree.this), "actions": actions,
                 "if_exists": bool(tree.args.get("exists"))}
+
+
+def duckdb_sql(tree):
+    return tree.sql(dialect="duckdb", unsupported_level=ErrorLevel.RAISE)
 
 
 def contains(tree, node):
@@ -641,38 +678,62 @@ def option(name, value):
     raise Refused(f"The option {name} is not supported by this local BigQuery")
 
 
+def member(owner, name, kind, otherwise):
+    """A member of a query parameter, of the type that the API gives it."""
+    value = owner.get(name)
+    if value is None:
+        return otherwise
+    if not isinstance(value, kind) or (kind is list and not all(isinstance(v, dict) for v in value)):
+        raise Refused(f"Invalid value for {name} of a query parameter: it has the wrong type.", "invalid")
+    return value
+
+
+def type_name(kind):
+    return member(kind, "type", str, "").upper()
+
+
 def duckdb_type(kind):
-    name = kind.get("type", "").upper()
+    name = type_name(kind)
     if name == "ARRAY":
-        return duckdb_type(kind["arrayType"]) + "[]"
+        return duckdb_type(member(kind, "arrayType", dict, {})) + "[]"
     if name in ("STRUCT", "RECORD"):
-        members = ", ".join(f'"{m.get("name") or f"_{i}"}" {duckdb_type(m["type"])}'
-                            for i, m in enumerate(kind.get("structTypes", [])))
+        members = ", ".join(f'{label(m, i)} {duckdb_type(member(m, "type", dict, {}))}'
+                            for i, m in enumerate(member(kind, "structTypes", list, [])))
         return f"STRUCT({members})"
     if name not in DUCKDB_TYPES:
         raise Refused(f"Query parameters of type {name} are not supported by this local BigQuery", "invalid")
     return DUCKDB_TYPES[name]
 
 
+def field_label(field, index):
+    return member(field, "name", str, "") or f"_{index}"
+
+
+def label(field, index):
+    return exp.to_identifier(field_label(field, index), quoted=True).sql(dialect="duckdb")
+
+
 def parameter_value(kind, value):
-    name = kind.get("type", "").upper()
+    name = type_name(kind)
     target = duckdb_type(kind)
     if name == "ARRAY":
-        items = [parameter_value(kind["arrayType"], v) for v in value.get("arrayValues", [])]
+        items = [parameter_value(kind["arrayType"], v) for v in member(value, "arrayValues", list, [])]
         return exp.cast(exp.Array(expressions=items), target, dialect="duckdb")
     if name in ("STRUCT", "RECORD"):
-        given = value.get("structValues", {})
+        given = member(value, "structValues", dict, {})
         members = []
-        for i, member in enumerate(kind.get("structTypes", [])):
-            label = member.get("name") or f"_{i}"
-            members.append(exp.PropertyEQ(this=exp.to_identifier(label, quoted=True),
-                                          expression=parameter_value(member["type"], given.get(label, {}))))
+        for i, field in enumerate(member(kind, "structTypes", list, [])):
+            spelled = field_label(field, i)
+            members.append(exp.PropertyEQ(this=exp.to_identifier(spelled, quoted=True), expression=parameter_value(
+                member(field, "type", dict, {}), member(given, spelled, dict, {}))))
         return exp.cast(exp.Struct(expressions=members), target, dialect="duckdb")
     text = value.get("value")
     if text is None:
         return exp.cast(exp.null(), target, dialect="duckdb")
+    if isinstance(text, (dict, list)):
+        raise Refused("Invalid value for value of a query parameter: it has the wrong type.", "invalid")
     if name == "BYTES":
-        return exp.Anonymous(this="from_base64", expressions=[exp.Literal.string(text)])
+        return exp.Anonymous(this="from_base64", expressions=[exp.Literal.string(str(text))])
     return exp.cast(exp.Literal.string(str(text)), target, dialect="duckdb")
 
 

@@ -1,8 +1,12 @@
 #include "services/bigquery/store/duckdb_handles.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "services/bigquery/core/errors.h"
 
 namespace hornbeam::services::bigquery {
 namespace {
@@ -16,6 +20,17 @@ std::string FirstParagraph(absl::string_view message) {
   while (absl::ConsumeSuffix(&message, "\n")) {
   }
   return std::string(message);
+}
+
+// The one place where DuckDB tells the kind of an error by its text alone.
+Status PrepareError(duckdb_prepared_statement statement) {
+  const char* text = duckdb_prepare_error(statement);
+  const absl::string_view message = text ? text : "unknown error";
+  duckdb_error_type type = DUCKDB_ERROR_BINDER;
+  if (absl::StartsWith(message, "Catalog Error")) type = DUCKDB_ERROR_CATALOG;
+  if (absl::StartsWith(message, "Out of Memory Error")) type = DUCKDB_ERROR_OUT_OF_MEMORY;
+  if (absl::StartsWith(message, "INTERRUPT Error")) type = DUCKDB_ERROR_INTERRUPT;
+  return DuckDbError(type, {message.data(), message.size()});
 }
 
 Status OpenError(const std::string& path, absl::string_view message) {
@@ -50,7 +65,9 @@ Status DuckDbError(duckdb_error_type type, std::string_view raw) {
   const std::string text = FirstParagraph(message);
   switch (type) {
     case DUCKDB_ERROR_INTERRUPT: return absl::CancelledError("the query was cancelled");
-    case DUCKDB_ERROR_OUT_OF_MEMORY: return absl::ResourceExhaustedError(text);
+    case DUCKDB_ERROR_OUT_OF_MEMORY: return ResourcesExceeded("in the allotted memory");
+    case DUCKDB_ERROR_CATALOG:
+    case DUCKDB_ERROR_TRANSACTION: return absl::AbortedError(text);
     case DUCKDB_ERROR_FATAL:
       return absl::UnavailableError(absl::StrCat(
           "the BigQuery database stopped after a fatal error and must be restarted: ", text));
@@ -64,6 +81,17 @@ Status DuckDbError(duckdb_error_type type, std::string_view raw) {
 std::unique_ptr<DataChunk> StatementResult::NextChunk() {
   duckdb_data_chunk chunk = duckdb_fetch_chunk(result_);
   return chunk ? std::make_unique<DataChunk>(chunk) : nullptr;
+}
+
+Status StatementResult::error() {
+  const char* message = duckdb_result_error(&result_);
+  return message ? DuckDbError(duckdb_result_error_type(&result_), message) : absl::OkStatus();
+}
+
+StatusOr<std::unique_ptr<DataChunk>> RowStream::Next() {
+  std::unique_ptr<DataChunk> chunk = result_.NextChunk();
+  if (chunk == nullptr) HB_RETURN_IF_ERROR(result_.error());
+  return chunk;
 }
 
 std::vector<std::vector<std::string>> StatementResult::AllText() {
@@ -83,10 +111,28 @@ StatusOr<StatementResult> Connection::Query(const std::string& sql) {
   const duckdb_state state = duckdb_query(connection_, sql.c_str(), &raw);
   StatementResult result(raw);
   if (state == DuckDBError) {
-    const char* message = duckdb_result_error(&raw);
-    return DuckDbError(duckdb_result_error_type(&raw), message ? message : "unknown error");
+    HB_RETURN_IF_ERROR(result.error());
+    return absl::InternalError("DuckDB gave no reason for a failure");
   }
   return result;
+}
+
+StatusOr<RowStream> Connection::Stream(const std::string& sql) {
+  duckdb_prepared_statement statement = nullptr;
+  duckdb_result raw{};
+  Status status;
+  if (duckdb_prepare(connection_, sql.c_str(), &statement) == DuckDBError) {
+    status = PrepareError(statement);
+  } else {
+    const duckdb_state state = duckdb_execute_prepared_streaming(statement, &raw);
+    if (state == DuckDBError) {
+      status = StatementResult(raw).error();
+      if (status.ok()) status = absl::InternalError("DuckDB gave no reason for a failure");
+    }
+  }
+  duckdb_destroy_prepare(&statement);
+  if (!status.ok()) return status;
+  return RowStream(raw);
 }
 
 Status Connection::Run(const std::string& sql) { return Query(sql).status(); }
@@ -98,8 +144,7 @@ StatusOr<std::vector<std::pair<std::string, LogicalType>>> Connection::Describe(
   std::vector<std::pair<std::string, LogicalType>> columns;
   Status status;
   if (state == DuckDBError) {
-    const char* message = duckdb_prepare_error(statement);
-    status = DuckDbError(DUCKDB_ERROR_BINDER, message ? message : "unknown error");
+    status = PrepareError(statement);
   } else {
     const idx_t n = duckdb_prepared_statement_column_count(statement);
     for (idx_t i = 0; i < n; ++i) {
@@ -114,11 +159,16 @@ StatusOr<std::vector<std::pair<std::string, LogicalType>>> Connection::Describe(
   return columns;
 }
 
-StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
+StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path,
+                                                   const Options& options) {
   duckdb_config config = nullptr;
   if (duckdb_create_config(&config) == DuckDBError)
     return absl::InternalError("DuckDB gave no configuration");
-  static constexpr std::pair<const char*, const char*> kSettings[] = {
+  const std::string memory = absl::StrCat(options.memory_bytes, "B");
+  const std::string temporary = absl::StrCat(options.temporary_bytes, "B");
+  const std::pair<const char*, const char*> settings[] = {
+      // Before external access is taken away, and this setting with it.
+      {"temp_directory", options.temporary_directory.c_str()},
       {"autoinstall_known_extensions", "false"},
       {"autoload_known_extensions", "false"},
       {"allow_community_extensions", "false"},
@@ -127,9 +177,11 @@ StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
       // A checkpoint rewrites what changed: seldom enough that it does not slow a stream of
       // appends.
       {"checkpoint_threshold", "512MB"},
+      {"memory_limit", memory.c_str()},
+      {"max_temp_directory_size", temporary.c_str()},
   };
   Status status;
-  for (const auto& [name, value] : kSettings) {
+  for (const auto& [name, value] : settings) {
     if (duckdb_set_config(config, name, value) == DuckDBError) {
       status = absl::InternalError(absl::StrCat("DuckDB does not know the setting ", name));
     }
@@ -142,6 +194,11 @@ StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path) {
   duckdb_free(message);
   duckdb_destroy_config(&config);
   HB_RETURN_IF_ERROR(status);
+  // The file is ours alone now, and with it what an earlier process has left.
+  if (!options.temporary_directory.empty()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(options.temporary_directory, ignored);
+  }
   const bool in_memory = path == ":memory:";
   std::unique_ptr<Database> database(
       new Database(raw, DurableNames(in_memory ? std::vector<std::string>()

@@ -67,11 +67,29 @@ class StatementResult {
   int64_t rows_changed() { return static_cast<int64_t>(duckdb_rows_changed(&result_)); }
   // The next chunk of rows; null at the end.
   std::unique_ptr<DataChunk> NextChunk();
+  // Why there was no next chunk, when it was not the end.
+  Status error();
   // All rows as text, for small internal queries.
   std::vector<std::vector<std::string>> AllText();
 
  private:
   duckdb_result result_;
+};
+
+// The rows of a SELECT as they are made: no more than a few chunks are in memory at once. Ends
+// before its connection.
+class RowStream {
+ public:
+  explicit RowStream(duckdb_result result) : result_(result) {}
+
+  idx_t column_count() { return result_.column_count(); }
+  std::string ColumnName(idx_t column) { return result_.ColumnName(column); }
+  LogicalType ColumnType(idx_t column) { return result_.ColumnType(column); }
+  // The next rows; null at the end. Their vectors may be of any form, as DuckDB made them.
+  StatusOr<std::unique_ptr<DataChunk>> Next();
+
+ private:
+  StatementResult result_;
 };
 
 // A session. One thread at a time, except Interrupt.
@@ -85,9 +103,12 @@ class Connection {
   // Runs one or more statements. The result is the last one's.
   StatusOr<StatementResult> Query(const std::string& sql);
   Status Run(const std::string& sql);
+  // Runs one SELECT as far as its first rows.
+  StatusOr<RowStream> Stream(const std::string& sql);
   // Binds without running: the names and types of what one statement would give.
   StatusOr<std::vector<std::pair<std::string, LogicalType>>> Describe(const std::string& sql);
-  // Makes what runs now fail with CANCELLED. Any thread.
+  // Makes what runs now fail with CANCELLED; a statement that begins after it does not notice. Any
+  // thread.
   void Interrupt() { duckdb_interrupt(connection_); }
 
  private:
@@ -97,9 +118,18 @@ class Connection {
 // The file. Thread-safe. Outlives its connections.
 class Database {
  public:
+  struct Options {
+    // For what queries hold in memory altogether; what is above it goes to the temporary directory
+    // or fails with resourcesExceeded. DuckDB does not count what single values take: the macros of
+    // googlesql/macros.h bound them.
+    int64_t memory_bytes = int64_t{1} << 30;
+    int64_t temporary_bytes = int64_t{16} << 30;
+    // Emptied at opening, made when it is needed. Empty: nothing goes to disk.
+    std::string temporary_directory;
+  };
   // Creates the file when it is missing. FAILED_PRECONDITION when another process has it open,
   // DATA_LOSS when it is damaged; the message names the file.
-  static StatusOr<std::unique_ptr<Database>> Open(const std::string& path);
+  static StatusOr<std::unique_ptr<Database>> Open(const std::string& path, const Options& options);
   ~Database() { duckdb_close(&database_); }
   Database(const Database&) = delete;
 
@@ -116,9 +146,10 @@ class Database {
   DurableNames names_;
 };
 
-// `message` is DuckDB's. A full disk or memory is RESOURCE_EXHAUSTED; an interrupt CANCELLED; what
-// the statement's author can mend INVALID_ARGUMENT; a fatal error, after which the database must be
-// reopened, UNAVAILABLE.
+// `message` is DuckDB's. A full disk or memory is RESOURCE_EXHAUSTED (the latter with BigQuery's
+// reason resourcesExceeded); an interrupt CANCELLED; something that is not in the catalog, perhaps
+// no longer, ABORTED; what else the statement's author can mend INVALID_ARGUMENT; a fatal error,
+// after which the database must be reopened, UNAVAILABLE.
 Status DuckDbError(duckdb_error_type type, std::string_view message);
 
 }  // namespace hornbeam::services::bigquery
