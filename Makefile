@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: all help deps build run test-deps test asan asan-core tsan clang bench crash oracle format clean
+.PHONY: all help deps build run test-deps test asan asan-core tsan clang-deps clang fuzz bench crash oracle format clean
 all: build
 
 help:
@@ -16,6 +16,7 @@ help:
 ## make asan-core  the same for base, model, engine and SDK alone, which is what CI has time for
 ## make tsan       as asan, with ThreadSanitizer
 ## make clang      build with clang and its thread-safety analysis
+## make fuzz       build the fuzzers with clang, ASan and UBSan, and run each for FUZZ_SECONDS (60)
 ## make bench INPUT=FILE   benchmarks/orders beside the bare loop, on a file of events
 ## make crash      the long crash tests: kill everything at random moments, then count
 ## make oracle     10,000 random pipelines on the engine and on a naive reference runner (SEEDS=, FIRST=)
@@ -65,10 +66,20 @@ tsan: test-deps
 	$(call compile,tsan)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L unit
 
-clang: deps
-	@command -v clang++ >/dev/null || { echo "hornbeam: clang is not installed: apt-get install clang" >&2; exit 1; }
+clang-deps:
+	@tools/bootstrap tools/packages-clang.txt
+	@tools/fetch_deps
+
+clang: clang-deps
 	$(call configure,clang)
 	$(call compile,clang)
+
+FUZZ_SECONDS ?= 60
+
+fuzz: clang-deps
+	$(call configure,fuzz)
+	@ninja -C build/fuzz -j $(JOBS) fuzzers
+	@tools/run_fuzzers build/fuzz $(FUZZ_SECONDS)
 
 bench: build
 	@[ -n "$(INPUT)" ] || { echo "hornbeam: name the events: make bench INPUT=FILE, one JSON object with id, store, amount, ts a line" >&2; exit 1; }

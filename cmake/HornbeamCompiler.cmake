@@ -21,6 +21,11 @@ if(HORNBEAM_SANITIZE)
   add_link_options(-fsanitize=${HORNBEAM_SANITIZE})
 endif()
 
+if(HORNBEAM_FUZZ)
+  # libFuzzer follows only code that was built for it.
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
 # Two cores build this: the cache makes a switch of branches cheap, mold makes a link cheap.
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
