@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "base/machine_memory.h"
 #include "cli/commands/command.h"
 #include "cli/stop_signals.h"
 
@@ -48,6 +49,7 @@ int Run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  hornbeam::LimitOwnMemory();
   try {
     return Run(argc, argv);
   } catch (const std::exception& error) {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/file_system.h"
 #include "base/http_server.h"
+#include "base/machine_memory.h"
 #include "services/bigquery/bigquery_service.h"
 
 namespace hornbeam::services::bigquery {
@@ -93,4 +94,7 @@ int Run(int argc, char** argv) {
 }  // namespace
 }  // namespace hornbeam::services::bigquery
 
-int main(int argc, char** argv) { return hornbeam::services::bigquery::Run(argc, argv); }
+int main(int argc, char** argv) {
+  hornbeam::LimitOwnMemory();
+  return hornbeam::services::bigquery::Run(argc, argv);
+}

@@ -1,13 +1,12 @@
 #include "services/bigquery/bigquery_service.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/file_system.h"
+#include "base/machine_memory.h"
 #include "services/bigquery/api/rest_api.h"
 #include "services/bigquery/api/write_service.h"
 #include "services/bigquery/core/catalog.h"
@@ -22,8 +21,7 @@ namespace hornbeam::services::bigquery {
 namespace {
 
 int64_t UsualMemoryBytes() {
-  const int64_t machine = int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  return std::clamp(machine / 4, int64_t{256} << 20, int64_t{4} << 30);
+  return std::clamp(MachineMemoryBytes() / 4, int64_t{256} << 20, int64_t{4} << 30);
 }
 
 // DuckDB looks at the header when it opens, and finds other damage when it reads.
