@@ -2,6 +2,7 @@
 #ifndef HORNBEAM_HORNBEAM_H_
 #define HORNBEAM_HORNBEAM_H_
 
+#include "hornbeam/metrics.h"
 #include "hornbeam/pipeline.h"
 #include "hornbeam/transforms/combine.h"
 #include "hornbeam/transforms/create.h"

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "engine/metrics/metric_cells.h"
 #include "engine/plan/operator_factory.h"
 #include "hornbeam/types.h"
 #include "model/pipeline.h"
@@ -35,6 +36,12 @@ struct UpdateReport;
 
 template <typename T>
 class PCollection;
+
+// The metrics of one transform, over all workers.
+struct StepMetrics {
+  std::string transform;
+  std::vector<engine::MetricSnapshot> metrics;
+};
 
 class Pipeline {
  public:
@@ -59,6 +66,9 @@ class Pipeline {
 
   const PipelineOptions& options() const { return options_; }
   PipelineOptions& options() { return options_; }
+
+  // What user code has counted in the run that Run made, by transform (hornbeam/metrics.h); empty before.
+  const std::vector<StepMetrics>& metrics() const { return metrics_; }
 
   // For transforms. --------------------------------------------------------------------------------------------------
 
@@ -92,6 +102,7 @@ class Pipeline {
   std::vector<model::PCollectionId> move_only_;
   std::vector<model::TransformId> parking_;
   std::vector<std::function<Status()>> checks_;
+  std::vector<StepMetrics> metrics_;
 };
 
 // A handle on a collection of the pipeline being built; copied freely. Outlived by its pipeline.

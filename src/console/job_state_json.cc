@@ -11,10 +11,43 @@ namespace {
 
 using engine::JobSnapshot;
 using engine::JobState;
+using engine::MetricKind;
+using engine::MetricSnapshot;
+using engine::ParkedSnapshot;
 using engine::StepSnapshot;
 using nlohmann::json;
 
+json ParkedToJson(const ParkedSnapshot& parked) {
+  return {
+      {"count", parked.count},
+      {"oldest_since_us", parked.oldest_since_us},
+      {"holds_us", parked.holds.us},
+      {"error", parked.error},
+  };
+}
+
+json MetricToJson(const MetricSnapshot& metric) {
+  json object = {
+      {"kind", engine::ToString(metric.kind)}, {"namespace", metric.space}, {"name", metric.name}};
+  switch (metric.kind) {
+    case MetricKind::kCounter: object["value"] = metric.value; break;
+    case MetricKind::kDistribution:
+      object["count"] = metric.count;
+      object["sum"] = metric.sum;
+      object["min"] = metric.min;
+      object["max"] = metric.max;
+      break;
+    case MetricKind::kGauge:
+      object["value"] = metric.value;
+      object["at_us"] = metric.at_us;
+      break;
+  }
+  return object;
+}
+
 json StepToJson(const StepSnapshot& step) {
+  json metrics = json::array();
+  for (const MetricSnapshot& metric : step.metrics) metrics.push_back(MetricToJson(metric));
   return {
       {"name", step.name},
       {"urn", step.urn},
@@ -31,6 +64,8 @@ json StepToJson(const StepSnapshot& step) {
        {{"elements", step.backlog.elements},
         {"bytes", step.backlog.bytes},
         {"oldest_age_ms", step.backlog.oldest_age_ms}}},
+      {"parked", ParkedToJson(step.parked)},
+      {"metrics", std::move(metrics)},
   };
 }
 
@@ -52,6 +87,25 @@ void Read(const json& object, const char* name, T* out) {
   }
 }
 
+MetricSnapshot MetricFromJson(const json& object) {
+  (void)object.get_ref<const json::object_t&>();  // throws when it is none
+  MetricSnapshot metric;
+  std::string kind = engine::ToString(metric.kind);
+  Read(object, "kind", &kind);
+  for (const MetricKind k : {MetricKind::kCounter, MetricKind::kDistribution, MetricKind::kGauge}) {
+    if (kind == engine::ToString(k)) metric.kind = k;
+  }
+  Read(object, "namespace", &metric.space);
+  Read(object, "name", &metric.name);
+  Read(object, "value", &metric.value);
+  Read(object, "count", &metric.count);
+  Read(object, "sum", &metric.sum);
+  Read(object, "min", &metric.min);
+  Read(object, "max", &metric.max);
+  Read(object, "at_us", &metric.at_us);
+  return metric;
+}
+
 StepSnapshot StepFromJson(const json& object) {
   if (!object.is_object()) throw WrongType{"steps"};
   StepSnapshot step;
@@ -70,6 +124,15 @@ StepSnapshot StepFromJson(const json& object) {
     Read(*backlog, "elements", &step.backlog.elements);
     Read(*backlog, "bytes", &step.backlog.bytes);
     Read(*backlog, "oldest_age_ms", &step.backlog.oldest_age_ms);
+  }
+  if (const auto parked = object.find("parked"); parked != object.end()) {
+    Read(*parked, "count", &step.parked.count);
+    Read(*parked, "oldest_since_us", &step.parked.oldest_since_us);
+    Read(*parked, "holds_us", &step.parked.holds.us);
+    Read(*parked, "error", &step.parked.error);
+  }
+  if (const auto metrics = object.find("metrics"); metrics != object.end()) {
+    for (const json& metric : *metrics) step.metrics.push_back(MetricFromJson(metric));
   }
   return step;
 }

@@ -33,6 +33,11 @@ engine::JobSnapshot Example() {
   write.dropped_late = 1;
   write.failed = 2;
   write.rows_delivered = 8;
+  write.parked = {.count = 3, .oldest_since_us = 4, .holds = model::EventTime{5}, .error = "away"};
+  write.metrics = {
+      {.kind = engine::MetricKind::kCounter, .space = "s", .name = "c", .value = 6},
+      {.kind = engine::MetricKind::kDistribution, .space = "s", .name = "d", .count = 2, .sum = 9, .min = 4, .max = 5},
+      {.kind = engine::MetricKind::kGauge, .space = "s", .name = "g", .value = 7, .at_us = 8}};
   job.steps = {read, write};
   return job;
 }
@@ -44,6 +49,10 @@ TEST(JobStateJsonTest, ComesBackAsItWas) {
   EXPECT_EQ(ToJson(*read), written);
   EXPECT_EQ(read->steps[0].output_watermark, Example().steps[0].output_watermark);
   EXPECT_EQ(read->steps[1].input_watermark, model::EventTime::Min());
+  EXPECT_EQ(read->steps[1].parked.holds, model::EventTime{5});
+  ASSERT_EQ(read->steps[1].metrics.size(), 3u);
+  EXPECT_EQ(read->steps[1].metrics[1].max, 5);
+  EXPECT_EQ(read->steps[1].metrics[2].at_us, 8);
 }
 
 TEST(JobStateJsonTest, IgnoresUnknownFieldsAndFillsInMissingOnes) {

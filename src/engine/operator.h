@@ -21,6 +21,8 @@
 #include "engine/batch.h"
 #include "engine/epoch/epoch_records.h"
 #include "engine/job/job_context.h"
+#include "engine/metrics/metric_cells.h"
+#include "engine/operators/parked_report.h"
 #include "model/time.h"
 
 namespace hornbeam::engine {
@@ -112,6 +114,10 @@ class Operator {
   const OperatorContext& context() const { return context_; }
   OperatorCounters& counters() { return counters_; }
   const OperatorCounters& counters() const { return counters_; }
+  MetricCells& metrics() { return metrics_; }
+  const MetricCells& metrics() const { return metrics_; }
+  ParkedReport& parked_report() { return parked_report_; }
+  const ParkedReport& parked_report() const { return parked_report_; }
 
  protected:
   Operator() = default;
@@ -120,6 +126,8 @@ class Operator {
   OperatorContext context_;
   std::vector<Output> outputs_;
   OperatorCounters counters_;
+  MetricCells metrics_;
+  ParkedReport parked_report_;
 };
 
 }  // namespace hornbeam::engine

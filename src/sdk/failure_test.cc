@@ -244,10 +244,16 @@ TEST(FailureTest, TheHoldOfAParkedElementShowsInTheSnapshot) {
       EXPECT_EQ(flaky->input_watermark, EventTime::Max());
       EXPECT_EQ(flaky->output_watermark, EventTime::FromSeconds(10) - Micros(1));  // the pane's timestamp
       EXPECT_EQ(flaky->failed, 1);
+      EXPECT_EQ(flaky->parked.count, 1);
+      EXPECT_EQ(flaky->parked.holds, flaky->output_watermark);
+      EXPECT_EQ(flaky->parked.oldest_since_us, 1'000'000);
+      EXPECT_EQ(flaky->parked.error, "not yet");
       sealed = (*job)->last_sealed();
       EXPECT_GT(sealed, 0u);
     } else {
       EXPECT_TRUE(status.ok()) << status;
+      EXPECT_EQ(flaky->parked.count, 0);
+      EXPECT_EQ(flaky->parked.holds, EventTime::Max());
       ASSERT_EQ(words.elements().size(), 1u);
       EXPECT_EQ(words.elements()[0].pane.timing, PaneTiming::kEarly);
       EXPECT_EQ(words.elements()[0].window.end, EventTime::FromSeconds(10));

@@ -94,7 +94,12 @@ Status Pipeline::RunChecks() const {
 
 Status Pipeline::Run() {
   HB_ASSIGN_OR_RETURN(const std::unique_ptr<engine::Job> job, MakeJob());
-  HB_RETURN_IF_ERROR(job->Run());
+  const Status status = job->Run();
+  metrics_.clear();
+  for (engine::StepSnapshot& step : job->Snapshot().steps) {
+    if (!step.metrics.empty()) metrics_.push_back({std::move(step.name), std::move(step.metrics)});
+  }
+  HB_RETURN_IF_ERROR(status);
   if (job->state() == engine::JobState::kCancelled) return absl::OkStatus();
   return RunChecks();
 }

@@ -6,6 +6,15 @@
 //   - the element: by const&, or by && (then it may be moved from, and a failed one is not tried a second time);
 //   - if it likes, a `const ElementContext&`: timestamp, window, pane;
 //   - an OutputReceiver<T>& for each output.
+// An object may also have Setup, StartBundle, FinishBundle and Teardown (engine/operators/do_fn_lifecycle.h says when they are
+// called), and metrics as members (hornbeam/metrics.h):
+//
+//   struct Send {
+//     std::vector<Row> rows;
+//     void ProcessElement(const Row& row, OutputReceiver<Answer>& out) { rows.push_back(row); }
+//     void FinishBundle(BundleOutput<Answer>& out) { for (Answer& a : Call(rows)) out.Output(a, a.time, Window::Global()); ... }
+//   };
+//
 // It runs on all workers at once, each with its own copy, and fails an element by throwing. What then happens is said with
 // OnFailure; the default is kFail, and kDeadLetter as soon as WithFailures asks for the failed elements:
 //
@@ -37,6 +46,8 @@
 
 namespace hornbeam {
 
+using engine::BundleFinalizer;
+using engine::BundleOutput;
 using engine::ElementContext;
 using engine::OutputReceiver;
 
@@ -95,6 +106,7 @@ namespace internal {
 template <typename Fn>
 struct DoFnCaller {
   Fn fn;
+  Fn& do_fn() { return fn; }
 
   template <typename Element, typename... Receivers>
     requires(std::is_invocable_v<Fn&, Element, const ElementContext&, Receivers&...> ||

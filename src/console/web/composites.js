@@ -23,6 +23,14 @@ export function least(watermarks_us) {
   return begun.length ? Math.min(...begun) : BEGINNING_US;
 }
 
+// What waits to be tried again in any of the parts: how many, since when, and what the first of them holds and says.
+function parkedIn(parts) {
+  const all = parts.map((part) => part.parked).filter((parked) => parked?.count > 0);
+  if (!all.length) return { count: 0 };
+  const holder = all.reduce((a, b) => (b.holds_us < a.holds_us ? b : a));
+  return { ...holder, count: sum(all.map((parked) => parked.count)), oldest_since_us: Math.min(...all.map((parked) => parked.oldest_since_us)) };
+}
+
 // One step out of the parts of a composite; inputs are names of composites.
 function merge(name, parts) {
   const own = new Set(parts.map((part) => part.name));
@@ -43,6 +51,8 @@ function merge(name, parts) {
     rows_delivered: sum(parts.map((part) => Math.max(0, part.rows_delivered))),
     failed: sum(parts.map((part) => part.failed)),
     dropped_late: sum(parts.map((part) => part.dropped_late)),
+    parked: parkedIn(parts),
+    metrics: parts.flatMap((part) => part.metrics ?? []),
     backlog: (source ?? parts[0]).backlog,
     watermark_us: watermark(source, sink, parts),
   };

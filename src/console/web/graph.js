@@ -119,6 +119,15 @@ function curve(path) {
   return d;
 }
 
+// A metric of user code in a line: "orders/malformed: 12".
+function metricText(metric) {
+  const name = `${metric.namespace}/${metric.name}`;
+  if (metric.kind !== "distribution") return `${name}: ${number(metric.value)}`;
+  if (!metric.count) return `${name}: no value yet`;
+  return `${name}: ${number(metric.count)} values, ${number(metric.min)} to ${number(metric.max)}, ` +
+    `mean ${(metric.sum / metric.count).toPrecision(4)}`;
+}
+
 const NAME_LENGTH = 21;
 function clip(name) { return name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH - 1)}…` : name; }
 
@@ -201,7 +210,7 @@ export class Graph {
     group.dataset.in = step.elements_in;
     group.dataset.out = step.isSink ? step.rows_delivered : step.elements_out;
     group.classList.toggle("active", live && rate > 0);
-    group.classList.toggle("failing", step.failed > 0);
+    group.classList.toggle("failing", step.failed > 0 || step.parked.count > 0);
     parts.count.textContent = step.isSource ? `${number(step.elements_out)} out`
       : step.isSink ? `${number(step.elements_in)} in`
       : `${compact(step.elements_in)} in → ${compact(step.elements_out)} out`;
@@ -212,12 +221,20 @@ export class Graph {
     const title = `${step.name}: ${number(step.elements_in)} in, ${number(step.elements_out)} out, watermark ${time(step.watermark_us)}` +
       (step.failed ? `, ${number(step.failed)} failed` : "") +
       (step.dropped_late ? `, ${number(step.dropped_late)} dropped late` : "") +
+      (step.parked.count ? `\n${number(step.parked.count)} parked since ${time(step.parked.oldest_since_us)}, holding the watermark at ` +
+        `${time(step.parked.holds_us)}: ${step.parked.error}` : "") +
+      step.metrics.map((metric) => `\n${metricText(metric)}`).join("") +
       (step.parts.length > 1 ? `\n${step.parts.join("\n")}` : "");
     if (parts.title.textContent !== title) parts.title.textContent = title;
     parts.badges.replaceChildren();
     let edge = NODE.width - 8;
     if (step.failed > 0) {
       const { group: made, width } = badge(edge, `${compact(step.failed)} failed`, "");
+      parts.badges.append(made);
+      edge -= width + 5;
+    }
+    if (step.parked.count > 0) {
+      const { group: made, width } = badge(edge, `${compact(step.parked.count)} parked`, "");
       parts.badges.append(made);
       edge -= width + 5;
     }

@@ -1,12 +1,27 @@
 #include "engine/job/epoch_coordinator.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
 
 namespace hornbeam::engine {
 namespace {
+
+// Best effort: what one throws is told, and changes nothing.
+void RunFinalizers(const std::vector<std::function<void()>>& callbacks) {
+  for (const std::function<void()>& callback : callbacks) {
+    try {
+      callback();
+    } catch (const std::exception& error) {
+      LogWarning(absl::StrCat("a bundle's finalizer failed, and is not called again: ", error.what()));
+    } catch (...) {
+      LogWarning("a bundle's finalizer failed, and is not called again: an exception that is not a std::exception");
+    }
+  }
+}
 
 // How much live state is written again with one epoch, so that old segments of the log can go.
 constexpr size_t kRewriteBytesPerEpoch = 4 << 20;
@@ -114,6 +129,7 @@ Status EpochCoordinator::Sealed(EpochId epoch) {
     if (log_ != nullptr) log_->RetainFrom(sink.op, sink.delivery->delivered_epoch() + 1);
   }
   job_->Reach(CommitPoint::kSinksTold);
+  RunFinalizers(job_->TakeFinalizers(epoch));
   for (Worker* worker : workers_) {
     for (const std::unique_ptr<Stage>& stage : worker->stages()) {
       if (stage->has_source()) stage->source()->OnSealed(epoch);

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <utility>
+#include <vector>
 
+#include "base/mutex.h"
 #include "engine/epoch/ids.h"
 #include "engine/job/job_options.h"
 #include "engine/worker/parker.h"
@@ -64,6 +66,13 @@ class JobContext {
     return undelivered_bytes_.load(std::memory_order_seq_cst) < options_.undelivered_limit_bytes;
   }
 
+  // Callbacks for when `epoch`, which is being ended, is sealed. From a worker; TakeFinalizers is for the coordinator.
+  void AddFinalizers(EpochId epoch, std::vector<std::function<void()>> callbacks) {
+    MutexLock lock(&mutex_);
+    finalizers_.emplace_back(epoch, std::move(callbacks));
+  }
+  std::vector<std::function<void()>> TakeFinalizers(EpochId sealed);
+
   // The thread that starts and seals epochs; woken when there is something for it.
   Parker coordinator;
 
@@ -73,6 +82,8 @@ class JobContext {
   std::function<void()> wake_workers_;
   bool quiescence_is_awaited_ = false;
   EpochId first_epoch_ = 1;
+  Mutex mutex_;
+  std::vector<std::pair<EpochId, std::vector<std::function<void()>>>> finalizers_ ABSL_GUARDED_BY(mutex_);
   std::atomic<size_t> undelivered_bytes_{0};
   alignas(64) std::atomic<int64_t> under_way_{0};
   alignas(64) std::atomic<bool> active_{false};

@@ -21,6 +21,17 @@ const char* ToString(JobState state) {
 
 namespace {
 
+void AddMetric(const MetricSnapshot& metric, std::vector<MetricSnapshot>* to) {
+  const auto same = std::find_if(to->begin(), to->end(), [&](const MetricSnapshot& other) {
+    return other.kind == metric.kind && other.space == metric.space && other.name == metric.name;
+  });
+  if (same == to->end()) {
+    to->push_back(metric);
+  } else {
+    same->Merge(metric);
+  }
+}
+
 // Adds what one worker's operator of a step has counted.
 void Accumulate(const Stage::Node& node, bool first, StepSnapshot* step) {
   const Operator& op = *node.op;
@@ -30,6 +41,8 @@ void Accumulate(const Stage::Node& node, bool first, StepSnapshot* step) {
   step->failed += counters.failed.load(std::memory_order_relaxed);
   step->elements_out.resize(op.outputs());
   for (size_t i = 0; i < op.outputs(); ++i) step->elements_out[i] += op.output(i).elements();
+  step->parked.Merge(op.parked_report().Get());
+  for (const MetricSnapshot& metric : op.metrics().Snapshot()) AddMetric(metric, &step->metrics);
   const model::EventTime input{node.input_watermark_us.load(std::memory_order_relaxed)};
   const model::EventTime output{node.output_watermark_us.load(std::memory_order_relaxed)};
   step->input_watermark = first ? input : std::min(step->input_watermark, input);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/metrics/metric_cells.h"
+#include "engine/operators/parked_report.h"
 #include "engine/source/reader.h"
 #include "model/time.h"
 
@@ -29,6 +31,8 @@ struct StepSnapshot {
   model::EventTime input_watermark = model::EventTime::Min();   // the least over workers
   model::EventTime output_watermark = model::EventTime::Min();
   Backlog backlog;                    // sources
+  ParkedSnapshot parked;              // what waits to be tried again
+  std::vector<MetricSnapshot> metrics;  // of its user code
 };
 
 struct JobSnapshot {
