@@ -4,6 +4,7 @@
 
 #include "hornbeam/metrics.h"
 #include "hornbeam/pipeline.h"
+#include "hornbeam/state.h"
 #include "hornbeam/transforms/combine.h"
 #include "hornbeam/transforms/create.h"
 #include "hornbeam/transforms/group_by_key.h"

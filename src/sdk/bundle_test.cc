@@ -20,7 +20,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::SizeIs;
 using testing::UnorderedElementsAreArray;
 
 EventTime At(int64_t s) { return EventTime::FromSeconds(s); }
@@ -143,8 +142,8 @@ TEST(BundleTest, WhatThrowsOutsideOfAnElementFailsTheJob) {
     PipelineOptions options;
     options.deterministic_seed = 1;
     Pipeline pipeline(options);
-    const auto out = pipeline | "Numbers" >> Create<int64_t>(std::vector<int64_t>{1})
-                     | "Call" >> ParDo<int64_t>(ThrowsIn{where}).OnFailure(FailurePolicy::kRetry);
+    pipeline | "Numbers" >> Create<int64_t>(std::vector<int64_t>{1})
+             | "Call" >> ParDo<int64_t>(ThrowsIn{where}).OnFailure(FailurePolicy::kRetry);
     const Status status = pipeline.Run();
     EXPECT_TRUE(absl::IsAborted(status)) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("'Call'"));

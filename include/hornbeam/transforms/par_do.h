@@ -23,6 +23,8 @@
 //
 // Where nobody reads failures(), a failed element fails the job whatever was asked for.
 //
+// A DoFn that keeps state by key, or sets timers, is described in hornbeam/state.h.
+//
 // Several outputs have tags:
 //
 //   const OutputTag<Event> kEvents{"events"};
@@ -50,6 +52,8 @@ using engine::BundleFinalizer;
 using engine::BundleOutput;
 using engine::ElementContext;
 using engine::OutputReceiver;
+
+struct StatefulDoFn;  // hornbeam/state.h
 
 template <typename T>
 struct OutputTag {
@@ -169,17 +173,13 @@ struct FilterCaller {
 struct ParDoSettings {
   FailurePolicy policy = FailurePolicy::kFail;
   std::vector<std::string> output_names;
+  Duration state_ttl{};
 };
 
-// Adds the ParDo of `caller` to the graph.
-template <typename In, typename... Outs, typename Caller>
-PCollectionTuple<Outs...> ApplyParDo(const PCollection<In>& input, const std::string& name, const Caller& caller,
-                                     const ParDoSettings& settings) {
-  auto factory = std::make_shared<engine::OperatorFactory>();
-  factory->shape = engine::Shape::kElementwise;
-  factory->new_operator = [caller, policy = settings.policy] {
-    return std::make_unique<engine::ParDoOperator<In, Caller, Outs...>>(caller, policy);
-  };
+// Adds a ParDo with these outputs, and one of failed elements, to the graph.
+template <typename... Outs, typename In>
+PCollectionTuple<Outs...> AddParDo(const PCollection<In>& input, const std::string& name,
+                                   std::shared_ptr<engine::OperatorFactory> factory, const ParDoSettings& settings) {
   Pipeline& pipeline = input.pipeline();
   const std::vector<WindowingStrategy> windowing(sizeof...(Outs) + 1, input.windowing());
   const std::vector<model::PCollectionId> ids =
@@ -189,6 +189,33 @@ PCollectionTuple<Outs...> ApplyParDo(const PCollection<In>& input, const std::st
     return PCollectionTuple<Outs...>(settings.output_names, {Handle<Outs>(pipeline, ids, I)...},
                                      Handle<FailedElement>(pipeline, ids, sizeof...(Outs)));
   }(std::index_sequence_for<Outs...>());
+}
+
+template <typename In, typename... Outs, typename Caller>
+PCollectionTuple<Outs...> ApplyParDo(const PCollection<In>& input, const std::string& name, const Caller& caller,
+                                     const ParDoSettings& settings) {
+  auto factory = std::make_shared<engine::OperatorFactory>();
+  factory->shape = engine::Shape::kElementwise;
+  factory->new_operator = [caller, policy = settings.policy] {
+    return std::make_unique<engine::ParDoOperator<In, Caller, Outs...>>(caller, policy);
+  };
+  return AddParDo<Outs...>(input, name, std::move(factory), settings);
+}
+
+// Defined in hornbeam/state.h, which whoever has a StatefulDoFn includes.
+template <typename In, typename... Outs, typename Caller>
+PCollectionTuple<Outs...> ApplyStatefulParDo(const PCollection<In>& input, const std::string& name, const Caller& caller,
+                                             const ParDoSettings& settings);
+
+// Whichever the DoFn is.
+template <typename Fn, typename In, typename... Outs>
+PCollectionTuple<Outs...> ApplyDoFn(const PCollection<In>& input, const std::string& name, const DoFnCaller<Fn>& caller,
+                                    const ParDoSettings& settings) {
+  if constexpr (std::is_base_of_v<StatefulDoFn, Fn>) {
+    return ApplyStatefulParDo<In, Outs...>(input, name, caller, settings);
+  } else {
+    return ApplyParDo<In, Outs...>(input, name, caller, settings);
+  }
 }
 
 }  // namespace internal
@@ -207,8 +234,7 @@ class ParDoTransform : public PTransform {
 
   template <typename In>
   auto Expand(const PCollection<In>& input, const std::string& name) const {
-    PCollectionTuple<Outs...> outputs =
-        internal::ApplyParDo<In, Outs...>(input, name, caller_, settings_);
+    PCollectionTuple<Outs...> outputs = internal::ApplyDoFn<Fn, In, Outs...>(input, name, caller_, settings_);
     if constexpr (sizeof...(Outs) == 1) {
       return outputs.main();
     } else {
@@ -229,6 +255,12 @@ class MultiOutputParDo : public PTransform {
 
   // Failed elements become dead letters: PCollectionTuple::failures().
   MultiOutputParDo WithFailures() const { return OnFailure(FailurePolicy::kDeadLetter); }
+  // Of a StatefulDoFn (hornbeam/state.h).
+  MultiOutputParDo WithStateTtl(Duration ttl) const {
+    MultiOutputParDo changed = *this;
+    changed.settings_.state_ttl = ttl;
+    return changed;
+  }
   MultiOutputParDo OnFailure(FailurePolicy policy) const {
     MultiOutputParDo changed = *this;
     changed.settings_.policy = policy;
@@ -237,7 +269,7 @@ class MultiOutputParDo : public PTransform {
 
   template <typename In>
   PCollectionTuple<Outs...> Expand(const PCollection<In>& input, const std::string& name) const {
-    return internal::ApplyParDo<In, Outs...>(input, name, caller_, settings_);
+    return internal::ApplyDoFn<Fn, In, Outs...>(input, name, caller_, settings_);
   }
 
  private:
@@ -253,7 +285,15 @@ class SingleOutputParDo : public ParDoTransform<Fn, Out> {
 
   // Failed elements become dead letters; the result is a PCollectionTuple with main() and failures().
   MultiOutputParDo<Fn, Out> WithFailures() const {
-    return MultiOutputParDo<Fn, Out>(this->caller_.fn, {FailurePolicy::kDeadLetter, {"main"}});
+    internal::ParDoSettings settings = this->settings_;
+    settings.policy = FailurePolicy::kDeadLetter;
+    return MultiOutputParDo<Fn, Out>(this->caller_.fn, std::move(settings));
+  }
+  // Of a StatefulDoFn (hornbeam/state.h).
+  SingleOutputParDo WithStateTtl(Duration ttl) const {
+    SingleOutputParDo changed = *this;
+    changed.settings_.state_ttl = ttl;
+    return changed;
   }
 };
 
@@ -265,7 +305,7 @@ class UntypedParDo {
 
   template <typename... Outs>
   MultiOutputParDo<Fn, Outs...> WithOutputs(const OutputTag<Outs>&... tags) const {
-    return MultiOutputParDo<Fn, Outs...>(fn_, {FailurePolicy::kFail, {tags.name...}});
+    return MultiOutputParDo<Fn, Outs...>(fn_, {FailurePolicy::kFail, {tags.name...}, {}});
   }
 
  private:
@@ -274,7 +314,7 @@ class UntypedParDo {
 
 template <typename Out, typename Fn>
 SingleOutputParDo<Out, Fn> ParDo(Fn fn) {
-  return SingleOutputParDo<Out, Fn>(std::move(fn), {FailurePolicy::kFail, {"main"}});
+  return SingleOutputParDo<Out, Fn>(std::move(fn), {FailurePolicy::kFail, {"main"}, {}});
 }
 template <typename Fn>
 UntypedParDo<Fn> ParDo(Fn fn) {
@@ -290,7 +330,7 @@ class MapTransform : public PTransform {
   template <typename In>
   auto Expand(const PCollection<In>& input, const std::string& name) const {
     using Out = std::decay_t<typename decltype(internal::MapResult<Fn, In>())::type>;
-    return internal::ApplyParDo<In, Out>(input, name, internal::MapCaller<Fn>{fn_}, {FailurePolicy::kFail, {"main"}})
+    return internal::ApplyParDo<In, Out>(input, name, internal::MapCaller<Fn>{fn_}, {FailurePolicy::kFail, {"main"}, {}})
         .main();
   }
 
@@ -311,7 +351,7 @@ class FilterTransform : public PTransform {
 
   template <typename In>
   PCollection<In> Expand(const PCollection<In>& input, const std::string& name) const {
-    return internal::ApplyParDo<In, In>(input, name, internal::FilterCaller<Fn>{fn_}, {FailurePolicy::kFail, {"main"}})
+    return internal::ApplyParDo<In, In>(input, name, internal::FilterCaller<Fn>{fn_}, {FailurePolicy::kFail, {"main"}, {}})
         .main();
   }
 

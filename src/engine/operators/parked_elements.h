@@ -25,21 +25,39 @@
 
 namespace hornbeam::engine {
 
+// The part that does not depend on the type of the elements.
+class ParkedStore {
+ public:
+  virtual ~ParkedStore() = default;
+
+  // The least timestamp that is held; Max() without any.
+  virtual model::EventTime HeldTime() const = 0;
+  virtual model::ProcessingTime NextRetry() const = 0;
+  virtual ParkedSnapshot Snapshot() const = 0;
+
+  // What has changed since the last call, by unit; never empty strings.
+  virtual std::map<uint32_t, std::string> TakeChanges() = 0;
+  // All of a unit. What had changed in it is in there.
+  virtual void LogAll(uint32_t unit, std::string* out) const = 0;
+  // `is_own`: the unit goes on here; otherwise it ends with MoveAllTo.
+  virtual Status Restore(uint32_t unit, bool is_own, std::string_view payload) = 0;
+  // The unit's state comes anew.
+  virtual void ForgetRestored(uint32_t unit) = 0;
+};
+
 template <typename In>
-class ParkedElements {
+class ParkedElements final : public ParkedStore {
  public:
   using Id = uint64_t;  // in this run
 
   // Before anything else; `job` outlives it.
   void Open(JobContext* job) { job_ = job; }
 
-  bool empty() const { return parked_.empty(); }
-  // The least timestamp that is held; Max() without any.
-  model::EventTime HeldTime() const { return holds_.Min(); }
-  model::ProcessingTime NextRetry() const {
+  model::EventTime HeldTime() const override { return holds_.Min(); }
+  model::ProcessingTime NextRetry() const override {
     return retries_.empty() ? model::ProcessingTime::Never() : retries_.begin()->first;
   }
-  ParkedSnapshot Snapshot() const {
+  ParkedSnapshot Snapshot() const override {
     if (parked_.empty()) return {};
     return {static_cast<int64_t>(parked_.size()), parked_.begin()->second.since_us, holds_.Min(), newest_error_};
   }
@@ -81,10 +99,8 @@ class ParkedElements {
     Erase(at);
   }
 
-  // What has changed since the last call, by unit; never empty strings.
-  std::map<uint32_t, std::string> TakeChanges() { return std::exchange(changes_, {}); }
-  // All of a unit. What had changed in it is in there.
-  void LogAll(uint32_t unit, std::string* out) {
+  std::map<uint32_t, std::string> TakeChanges() override { return std::exchange(changes_, {}); }
+  void LogAll(uint32_t unit, std::string* out) const override {
     for (const auto& [id, parked] : parked_) {
       if (parked.unit == unit) Log(parked, out);
     }
@@ -98,14 +114,12 @@ class ParkedElements {
     }
   }
 
-  // `is_own`: the unit goes on here; otherwise MoveAllTo ends it.
-  Status Restore(uint32_t unit, bool is_own, std::string_view payload) {
+  Status Restore(uint32_t unit, bool is_own, std::string_view payload) override {
     ByteReader in(payload);
     while (in.ok() && !in.done()) HB_RETURN_IF_ERROR(RestoreOp(unit, is_own, in));
     return in.ok() ? absl::OkStatus() : Malformed();
   }
-  // The unit's state comes anew.
-  void ForgetRestored(uint32_t unit) {
+  void ForgetRestored(uint32_t unit) override {
     for (auto at = restored_.lower_bound({unit, 0}); at != restored_.end() && at->first.first == unit;) {
       Erase(parked_.find(at->second));
       at = restored_.erase(at);

@@ -16,6 +16,11 @@ enum class WindowOp : uint8_t {
   kPut = 2,     // key, cell: the whole cell
   kAppend = 3,  // key, what was added to the cell
   kDrop = 4,    // the window with all its cells is gone
+  // Of operators with declared state (operators/stateful_operator.h).
+  kErase = 16,    // key: its cell is gone
+  kMembers = 17,  // count, names: what numbers in the cells of this record stand for
+  kTime = 18,     // event time: how far the operator had come when something was parked
+  kParked = 19,   // bytes: what has changed among parked elements
 };
 
 class WindowLogWriter {
@@ -47,11 +52,12 @@ class WindowLogReader {
  public:
   explicit WindowLogReader(std::string_view payload) : in(payload) {}
 
-  // False at the end and at what is malformed; in.ok() tells which. The caller reads the operands from `in`.
+  // False at the end and at what is malformed; in.ok() tells which. The caller reads the operands from `in`, and knows which
+  // operations it has.
   bool Next(WindowOp* op) {
     while (in.ok() && !in.done()) {
       *op = static_cast<WindowOp>(in.Byte());
-      if (*op != WindowOp::kWindow) return *op >= WindowOp::kPut && *op <= WindowOp::kDrop;
+      if (*op != WindowOp::kWindow) return *op >= WindowOp::kPut;
       window.start.us = in.Signed();
       window.end.us = in.Signed();
     }

@@ -8,8 +8,9 @@ using model::EventTime;
 using model::ProcessingTime;
 
 template <typename Time>
-void TimerQueue<Time>::Set(const TimerId& id, Time time, EventTime output_timestamp) {
-  Insert({id, time, output_timestamp, next_sequence_++});
+uint64_t TimerQueue<Time>::Set(const TimerId& id, Time time, EventTime output_timestamp) {
+  Insert({id, time, output_timestamp, next_sequence_});
+  return next_sequence_++;
 }
 
 template <typename Time>

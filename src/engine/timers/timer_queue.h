@@ -55,8 +55,8 @@ class TimerQueue {
   TimerQueue(const TimerQueue&) = delete;
   TimerQueue& operator=(const TimerQueue&) = delete;
 
-  // Sets the timer, in place of the one that was set under this id.
-  void Set(const TimerId& id, Time time, model::EventTime output_timestamp);
+  // Sets the timer, in place of the one that was set under this id. Returns its sequence.
+  uint64_t Set(const TimerId& id, Time time, model::EventTime output_timestamp);
   // Returns whether there was one.
   bool Clear(const TimerId& id);
   std::optional<Timer<Time>> Find(const TimerId& id) const;
