@@ -100,6 +100,27 @@ int HotKey(const Settings& settings) {
   return Measure("hot_key", settings, pipeline, "Sum/Merge");
 }
 
+Pair SpreadPair(int64_t n) { return {static_cast<int64_t>(Mix(static_cast<uint64_t>(n)) % 10'000), 1}; }
+
+// 5,000 events a second of event time over an hour and more: each lies in 60 windows.
+int Sliding(const Settings& settings) {
+  Pipeline pipeline(settings.options);
+  pipeline | "Events" >> Sequence<Pair>({.elements = settings.events, .per_second = 5'000}, settings.options.workers, SpreadPair)
+           | "Window" >> WindowInto(SlidingWindows(Hours(1), Minutes(1))) | "Sum" >> CombinePerKey(Sum<int64_t>())
+           | "Out" >> Filter([](const Pair& sum) { return sum.value < 0; });
+  return Measure("sliding", settings, pipeline, "Sum/Merge");
+}
+
+// A key comes for a second at 100 a second, then never again.
+int SessionsOfKeys(const Settings& settings) {
+  Pipeline pipeline(settings.options);
+  pipeline | "Events" >> Sequence<Pair>({.elements = settings.events, .per_second = 100'000}, settings.options.workers,
+                                        [](int64_t n) { return Pair{n / 100'000 * 1000 + n % 1000, 1}; })
+           | "Window" >> WindowInto(hornbeam::Sessions(Seconds(5))) | "Count" >> CombinePerKey(Sum<int64_t>())
+           | "Out" >> Filter([](const Pair& sum) { return sum.value < 0; });
+  return Measure("sessions", settings, pipeline, "Count");
+}
+
 // So many keys, each seen once and then again, in a window that stays open: the second round finds all of them.
 template <typename Key>
 void BuildLiveKeys(Pipeline& pipeline, const Settings& settings, int64_t rounds, bool ends, std::function<Key(int64_t)> key_of) {
@@ -145,11 +166,12 @@ int Recovery(const Settings& settings, bool fill) {
     absl::PrintF("{\"case\":\"recovery\",\"keys\":%d,\"log_mb\":%.1f,\"seconds\":%.3f,\"peak_rss_mb\":%.1f,\"workers\":%d}\n",
                  settings.keys, static_cast<double>(snapshot.log_bytes) / 1e6, SecondsSince(start), PeakMb(), snapshot.workers);
   } else {
-    // All that was read is sealed once two more epochs have been.
     while (OutputsOf((*job)->Snapshot(), "Events") < settings.keys) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const engine::EpochId then = (*job)->last_sealed();
-    while ((*job)->last_sealed() == then && SecondsSince(start) < 600) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+    // A job at rest seals no more epochs.
+    for (engine::EpochId then = 0; then != (*job)->last_sealed();) {
+      then = (*job)->last_sealed();
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+    }
     const engine::JobSnapshot snapshot = (*job)->Snapshot();
     absl::PrintF("{\"case\":\"fill\",\"keys\":%d,\"log_mb\":%.1f,\"seconds\":%.3f,\"epochs\":%d}\n", settings.keys,
                  static_cast<double>(snapshot.log_bytes) / 1e6, SecondsSince(start), snapshot.sealed_epoch);
@@ -197,6 +219,8 @@ int Main(int argc, char** argv) {
   if (name == "idle") settings.keys = 1000;
   if (!second_half) std::filesystem::remove_all(settings.options.state_dir);
   if (name == "hot_key") return HotKey(settings);
+  if (name == "sliding") return Sliding(settings);
+  if (name == "sessions") return SessionsOfKeys(settings);
   if (name == "live_keys") return LiveKeys(settings);
   if (name == "recovery") return Recovery(settings, !second_half);
   if (name == "idle") return Idle(settings);

@@ -81,6 +81,10 @@ class Pipeline {
   model::TransformId last_transform() const;
   const WindowingStrategy& windowing(model::PCollectionId id) const;
   bool bounded(model::PCollectionId id) const;
+  // The elements of the collection have slices for windows (WindowFn::has_slices): what looks at their windows reads them through
+  // internal::InEachWindow.
+  bool sliced(model::PCollectionId id) const;
+  void MarkSliced(model::PCollectionId id);
   void NoteMistake(Status status);
   // The elements of a collection cannot be copied, so one transform at most may read it.
   void NoteMoveOnly(model::PCollectionId id) { move_only_.push_back(id); }

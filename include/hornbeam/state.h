@@ -89,6 +89,11 @@ PCollectionTuple<Outs...> ApplyKeyedParDo(const PCollection<KV<K, V>>& unexplode
                                           const ParDoSettings& settings) {
   const PCollection<KV<K, V>> input = InEachWindow(unexploded, name);
   const WindowingStrategy strategy = input.windowing();
+  if (strategy.merges()) {
+    input.pipeline().NoteMistake(absl::InvalidArgumentError(
+        absl::StrCat("'", name, "' keeps state by window, and windows of ", ToString(strategy.window_fn),
+                     " are not settled until they are grouped; give it windows that do not merge")));
+  }
   const engine::StatefulSettings stateful{settings.policy, settings.state_ttl};
   auto factory = KeyedFactory<K, V>([strategy, caller, stateful] {
     return std::make_unique<engine::StatefulParDoOperator<K, V, Caller, Outs...>>(strategy, caller, stateful);

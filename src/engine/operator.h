@@ -3,7 +3,7 @@
 // Every worker has its own instance of every operator and calls it from its own thread, so an operator has no locks and
 // no shared state. The stage (worker/stage.h) calls, in this order and never at once:
 //
-//   Open, then Restore for each record that the job's log holds of it, then any sequence of
+//   Open, then Restore for each record that the job's log holds of it, RestoreWatermark if there was one, then any sequence of
 //   Process / AdvanceWatermark / OnProcessingTime / OnMarker, in the order in which the input says.
 //
 // What an operator puts out goes to output(i).Emit, at any of these calls but Open and Restore.
@@ -89,6 +89,10 @@ class Operator {
 
   // The input watermark is now `input`. Returns the output watermark: at most that, held back by what is buffered here.
   virtual StatusOr<model::EventTime> AdvanceWatermark(model::EventTime input) { return input; }
+
+  // Before any AdvanceWatermark, after Restore: the input watermark at which the records were added. All that it makes due was
+  // done then.
+  virtual void RestoreWatermark(model::EventTime input) {}
 
   // Its output watermark may move with any element, not only with the input watermark.
   virtual bool generates_watermarks() const { return false; }

@@ -35,6 +35,8 @@ struct PCollection {
   TransformId producer{};
   WindowingStrategy windowing;
   bool bounded = false;
+  // The window of an element is the slice in which it lies, of several windows at once (WindowFn::has_slices).
+  bool sliced = false;
 };
 
 // Transforms stand in topological order: each one's inputs are outputs of earlier ones. A value type.
@@ -43,6 +45,9 @@ class Pipeline {
   // INVALID_ARGUMENT when the name is taken or an input does not exist. Adds one PCollection per windowing strategy
   // given, as outputs in that order.
   StatusOr<TransformId> Add(Transform transform, const std::vector<WindowingStrategy>& outputs, bool bounded);
+
+  // The collection's elements have slices for windows.
+  void MarkSliced(PCollectionId id) { collections_[static_cast<size_t>(id)].sliced = true; }
 
   const Transform& transform(TransformId id) const { return transforms_[static_cast<size_t>(id)]; }
   const PCollection& collection(PCollectionId id) const { return collections_[static_cast<size_t>(id)]; }

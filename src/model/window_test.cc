@@ -62,7 +62,7 @@ TEST(WindowingStrategyTest, FaultsAreRefusedInWords) {
   WindowingStrategy strategy;
   EXPECT_TRUE(strategy.Validate().ok());
   strategy.window_fn = WindowFn::Fixed({});
-  EXPECT_EQ(strategy.Validate().message(), "a fixed window needs a size above zero");
+  EXPECT_EQ(strategy.Validate().message(), "the size of a fixed window must be above zero");
   strategy.window_fn = WindowFn::Fixed(Seconds(1));
   strategy.allowed_lateness = Seconds(-1);
   EXPECT_EQ(strategy.Validate().message(), "allowed lateness must not be negative");

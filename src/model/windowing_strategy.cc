@@ -5,9 +5,7 @@
 namespace hornbeam::model {
 
 Status WindowingStrategy::Validate() const {
-  if (window_fn.kind == WindowFn::Kind::kFixed && window_fn.size <= Duration{}) {
-    return absl::InvalidArgumentError("a fixed window needs a size above zero");
-  }
+  HB_RETURN_IF_ERROR(window_fn.Validate());
   if (allowed_lateness < Duration{}) {
     return absl::InvalidArgumentError("allowed lateness must not be negative");
   }

@@ -26,7 +26,10 @@ struct WindowingStrategy {
   TimestampCombiner timestamp_combiner = TimestampCombiner::kEndOfWindow;
   ClosingBehavior closing_behavior = ClosingBehavior::kFireIfNonEmpty;
   OnTimeBehavior on_time_behavior = OnTimeBehavior::kFireAlways;
+  // Windows of a WindowFn that merges have been merged by a grouping: from there on they are what they are.
+  bool already_merged = false;
 
+  bool merges() const { return window_fn.merges() && !already_merged; }
   friend bool operator==(const WindowingStrategy&, const WindowingStrategy&) = default;
 
   // When the window's state may go: its last instant and the allowed lateness, at the latest when time ends (Beam's garbage
@@ -35,7 +38,7 @@ struct WindowingStrategy {
     return std::min(window.MaxTimestamp() + allowed_lateness, EventTime::EndOfGlobalWindow());
   }
   bool IsExpired(const Window& window, EventTime watermark) const { return watermark > ExpiresAt(window); }
-  // INVALID_ARGUMENT for a bad trigger, a negative lateness, or a fixed window without a positive size.
+  // INVALID_ARGUMENT for a bad trigger, a negative lateness, or a window function that cannot be.
   Status Validate() const;
   // INVALID_ARGUMENT for what can be grouped only at a loss, as in Beam: an unbounded collection that would fire at the end
   // of time alone, or a trigger that may finish before all has come.

@@ -39,6 +39,14 @@ bool Pipeline::bounded(model::PCollectionId id) const {
   return static_cast<int32_t>(id) >= 0 && graph_.collection(id).bounded;
 }
 
+bool Pipeline::sliced(model::PCollectionId id) const {
+  return static_cast<int32_t>(id) >= 0 && graph_.collection(id).sliced;
+}
+
+void Pipeline::MarkSliced(model::PCollectionId id) {
+  if (static_cast<int32_t>(id) >= 0) graph_.MarkSliced(id);
+}
+
 void Pipeline::NoteMistake(Status status) {
   if (mistake_.ok()) mistake_ = std::move(status);
 }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "hornbeam/transforms/window.h"
 #include "hornbeam/transforms/write.h"
 
 namespace hornbeam {
@@ -133,7 +134,7 @@ class CollectTransform : public PTransform {
     };
     write.new_encoder = [] { return std::make_unique<internal::CollectEncoder<T>>(); };
     write.refuse = [](const T&, const Status& why) { return std::string(why.message()); };
-    write.Expand(input, name);
+    write.Expand(internal::InEachWindow(input, name), name);
   }
 
  private:

@@ -19,6 +19,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "engine/operators/lifted_combine.h"
+#include "engine/operators/sliding_combine.h"
 #include "engine/windowing/trigger_machine.h"
 #include "hornbeam/transforms/group_by_key.h"
 
@@ -97,40 +98,68 @@ class CombinePerKey : public PTransform {
   template <typename K>
   PCollection<KV<K, typename CombineFn::OutputT>> Expand(const PCollection<KV<K, typename CombineFn::InputT>>& input,
                                                          const std::string& name) const {
-    using engine::CombineAccumulators, engine::CombineInputs, engine::GroupingOperator;
-    using InputT = typename CombineFn::InputT;
-    using AccumulatorT = typename CombineFn::AccumulatorT;
-    Pipeline& pipeline = input.pipeline();
-    const WindowingStrategy strategy = input.windowing();
-    internal::CheckGrouping(pipeline, name, strategy, input.bounded());
-    const auto output = [&](const std::string& step, model::PCollectionId from, auto factory) {
-      return internal::Handle<KV<K, typename CombineFn::OutputT>>(
-          pipeline, pipeline.Add(step, "beam:transform:combine_per_key:v1", {from}, std::move(factory),
-                                 {internal::AfterGrouping(strategy)}, input.bounded()));
-    };
-    if (!CanLift(strategy)) {
-      return output(name, input.id(), internal::KeyedFactory<K, InputT>([strategy, fn = fn_] {
-                      using Traits = CombineInputs<K, CombineFn>;
-                      return std::make_unique<GroupingOperator<Traits>>(strategy, Traits{fn});
-                    }));
+    internal::CheckGrouping(input.pipeline(), name, input.windowing(), input.bounded());
+    if (input.pipeline().sliced(input.id()) && FiresOnceAtTheEnd(input.windowing())) {
+      return Merge<K>(Lift<K>(input, name), absl::StrCat(name, "/Merge"), /*slices=*/true);
     }
-    auto lifted = std::make_shared<engine::OperatorFactory>();
-    lifted->new_operator = [fn = fn_] { return std::make_unique<engine::LiftedCombineOperator<K, CombineFn>>(fn); };
-    const auto partials = internal::Handle<KV<K, AccumulatorT>>(
-        pipeline, pipeline.Add(absl::StrCat(name, "/Precombine"), "beam:transform:combine_per_key_precombine:v1",
-                               {input.id()}, std::move(lifted), {strategy}, input.bounded()));
-    return output(absl::StrCat(name, "/Merge"), partials.id(), internal::KeyedFactory<K, AccumulatorT>([strategy, fn = fn_] {
-                    using Traits = CombineAccumulators<K, CombineFn>;
-                    return std::make_unique<GroupingOperator<Traits>>(strategy, Traits{fn});
-                  }));
+    const auto exploded = internal::InEachWindow(input, name);
+    if (CanLift(input.windowing())) return Merge<K>(Lift<K>(exploded, name), absl::StrCat(name, "/Merge"), /*slices=*/false);
+    return Combine<K>(exploded, name);
   }
 
  private:
-  // Below a trigger that counts, or fires by the clock, every element has to be seen as it comes.
+  using InputT = typename CombineFn::InputT;
+  using AccumulatorT = typename CombineFn::AccumulatorT;
+  using OutputT = typename CombineFn::OutputT;
+
+  // Below a trigger that counts, or fires by the clock, every element has to be seen as it comes; and where windows merge, each has
+  // a window of its own.
   static bool CanLift(const WindowingStrategy& strategy) {
     const engine::TriggerMachine machine(strategy.trigger);
-    return !machine.CountsElementsBeforeEnd() && !machine.UsesProcessingTime() &&
+    return !machine.CountsElementsBeforeEnd() && !machine.UsesProcessingTime() && !strategy.merges() &&
            strategy.timestamp_combiner == TimestampCombiner::kEndOfWindow;
+  }
+  static bool FiresOnceAtTheEnd(const WindowingStrategy& strategy) {
+    const engine::TriggerMachine machine(strategy.trigger);
+    return CanLift(strategy) && !machine.NeedsStateBeforeEnd() && strategy.allowed_lateness == Duration{};
+  }
+
+  template <typename K>
+  PCollection<KV<K, AccumulatorT>> Lift(const PCollection<KV<K, InputT>>& input, const std::string& name) const {
+    auto factory = std::make_shared<engine::OperatorFactory>();
+    factory->new_operator = [fn = fn_] { return std::make_unique<engine::LiftedCombineOperator<K, CombineFn>>(fn); };
+    return internal::Handle<KV<K, AccumulatorT>>(
+        input.pipeline(),
+        input.pipeline().Add(absl::StrCat(name, "/Precombine"), "beam:transform:combine_per_key_precombine:v1", {input.id()},
+                             std::move(factory), {input.windowing()}, input.bounded()));
+  }
+
+  template <typename K>
+  PCollection<KV<K, OutputT>> Merge(const PCollection<KV<K, AccumulatorT>>& partials, const std::string& name, bool slices) const {
+    const WindowingStrategy strategy = partials.windowing();
+    return Keyed<K>(partials, name, [strategy, fn = fn_, slices]() -> std::unique_ptr<engine::Operator> {
+      if (slices) return std::make_unique<engine::SlidingCombineOperator<K, CombineFn>>(strategy.window_fn, fn);
+      using Traits = engine::CombineAccumulators<K, CombineFn>;
+      return std::make_unique<engine::GroupingOperator<Traits>>(strategy, Traits{{fn}});
+    });
+  }
+
+  template <typename K>
+  PCollection<KV<K, OutputT>> Combine(const PCollection<KV<K, InputT>>& input, const std::string& name) const {
+    const WindowingStrategy strategy = input.windowing();
+    return Keyed<K>(input, name, [strategy, fn = fn_] {
+      using Traits = engine::CombineInputs<K, CombineFn>;
+      return internal::NewGrouping(strategy, Traits{{fn}});
+    });
+  }
+
+  template <typename K, typename V, typename NewOperator>
+  PCollection<KV<K, OutputT>> Keyed(const PCollection<KV<K, V>>& input, const std::string& name, NewOperator new_operator) const {
+    auto factory = internal::KeyedFactory<K, V>(std::move(new_operator));
+    factory->state_signature = model::CoderSignature<KV<K, AccumulatorT>>();
+    return internal::Handle<KV<K, OutputT>>(
+        input.pipeline(), input.pipeline().Add(name, "beam:transform:combine_per_key:v1", {input.id()}, std::move(factory),
+                                               {internal::AfterGrouping(input.windowing())}, input.bounded()));
   }
 
   CombineFn fn_;

@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "engine/job/job_context.h"
 #include "engine/source/reader.h"
 #include "hornbeam/pipeline.h"
+#include "hornbeam/transforms/window.h"
 
 namespace hornbeam {
 
@@ -126,8 +128,10 @@ PCollection<T> Flatten(const std::string& name, const std::vector<PCollection<T>
   Pipeline& pipeline = inputs[0].pipeline();
   std::vector<model::PCollectionId> ids;
   bool bounded = true;
+  const bool sliced = std::all_of(inputs.begin(), inputs.end(),
+                                  [&](const PCollection<T>& input) { return pipeline.sliced(input.id()); });
   for (const PCollection<T>& input : inputs) {
-    ids.push_back(input.id());
+    ids.push_back(sliced ? input.id() : internal::InEachWindow(input, absl::StrCat(name, "/", ids.size())).id());
     bounded = bounded && input.bounded();
     if (input.windowing().window_fn != inputs[0].windowing().window_fn) {
       pipeline.NoteMistake(absl::InvalidArgumentError("'" + name + "' flattens collections that are windowed differently"));
@@ -135,8 +139,10 @@ PCollection<T> Flatten(const std::string& name, const std::vector<PCollection<T>
   }
   auto factory = std::make_shared<engine::OperatorFactory>();
   factory->shape = engine::Shape::kFlatten;
-  return internal::Handle<T>(pipeline, pipeline.Add(name, "beam:transform:flatten:v1", std::move(ids), std::move(factory),
-                                                    {inputs[0].windowing()}, bounded));
+  const PCollection<T> merged = internal::Handle<T>(
+      pipeline, pipeline.Add(name, "beam:transform:flatten:v1", std::move(ids), std::move(factory), {inputs[0].windowing()}, bounded));
+  if (sliced) pipeline.MarkSliced(merged.id());
+  return merged;
 }
 
 // The same; of no collections at all, an empty one.

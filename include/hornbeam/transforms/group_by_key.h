@@ -11,17 +11,27 @@
 #include "engine/exchange/keyed_exchange.h"
 #include "engine/operators/deduplicate.h"
 #include "engine/operators/grouping.h"
+#include "engine/operators/merging_grouping.h"
 #include "hornbeam/pipeline.h"
+#include "hornbeam/transforms/window.h"
 #include "model/coder_signature.h"
 
 namespace hornbeam {
 
 namespace internal {
 
-// What a grouping puts out is triggered downstream by the continuation of its trigger (Beam).
+// What a grouping puts out is triggered downstream by the continuation of its trigger, and its windows do not merge again (Beam).
 inline WindowingStrategy AfterGrouping(WindowingStrategy strategy) {
   strategy.trigger = strategy.trigger.Continuation();
+  strategy.already_merged = strategy.window_fn.merges();
   return strategy;
+}
+
+// The grouping for the strategy's windows.
+template <typename Traits>
+std::unique_ptr<engine::Operator> NewGrouping(const WindowingStrategy& strategy, const Traits& traits) {
+  if (strategy.merges()) return std::make_unique<engine::MergingGroupingOperator<Traits>>(strategy, traits);
+  return std::make_unique<engine::GroupingOperator<Traits>>(strategy, traits);
 }
 
 // Notes what Beam refuses to group, unless the options allow it.
@@ -49,13 +59,12 @@ std::shared_ptr<engine::OperatorFactory> KeyedFactory(std::function<std::unique_
 class GroupByKey : public PTransform {
  public:
   template <typename K, typename V>
-  PCollection<KV<K, std::vector<V>>> Expand(const PCollection<KV<K, V>>& input, const std::string& name) const {
+  PCollection<KV<K, std::vector<V>>> Expand(const PCollection<KV<K, V>>& collection, const std::string& name) const {
+    const PCollection<KV<K, V>> input = internal::InEachWindow(collection, name);
     const WindowingStrategy strategy = input.windowing();
     internal::CheckGrouping(input.pipeline(), name, strategy, input.bounded());
-    auto factory = internal::KeyedFactory<K, V>([strategy] {
-      return std::make_unique<engine::GroupingOperator<engine::GroupValues<K, V>>>(strategy,
-                                                                                    engine::GroupValues<K, V>{});
-    });
+    auto factory = internal::KeyedFactory<K, V>(
+        [strategy] { return internal::NewGrouping(strategy, engine::GroupValues<K, V>{}); });
     return internal::Handle<KV<K, std::vector<V>>>(
         input.pipeline(), input.pipeline().Add(name, "beam:transform:group_by_key:v1", {input.id()}, std::move(factory),
                                                {internal::AfterGrouping(strategy)}, input.bounded()));
@@ -67,8 +76,14 @@ class GroupByKey : public PTransform {
 class DeduplicatePerWindow : public PTransform {
  public:
   template <typename K, typename V>
-  PCollection<KV<K, V>> Expand(const PCollection<KV<K, V>>& input, const std::string& name) const {
+  PCollection<KV<K, V>> Expand(const PCollection<KV<K, V>>& collection, const std::string& name) const {
+    const PCollection<KV<K, V>> input = internal::InEachWindow(collection, name);
     const WindowingStrategy strategy = input.windowing();
+    if (strategy.merges()) {
+      input.pipeline().NoteMistake(absl::InvalidArgumentError(
+          absl::StrCat("'", name, "' drops what comes again in a window, and windows of ", ToString(strategy.window_fn),
+                       " are not settled until they are grouped; give it windows that do not merge")));
+    }
     auto factory = internal::KeyedFactory<K, V>(
         [strategy] { return std::make_unique<engine::DeduplicateOperator<K, V>>(strategy); });
     return internal::Handle<KV<K, V>>(

@@ -45,6 +45,8 @@
 #include "absl/strings/str_join.h"
 #include "engine/operators/par_do.h"
 #include "hornbeam/pipeline.h"
+#include "hornbeam/transforms/window.h"
+#include "model/coder_signature.h"
 
 namespace hornbeam {
 
@@ -111,6 +113,13 @@ template <typename Fn>
 struct DoFnCaller {
   Fn fn;
   Fn& do_fn() { return fn; }
+  // Whether it is given the context of elements of In, and with it their windows.
+  template <typename In, typename... Receivers>
+  static constexpr bool kLooksAtWindows =
+      std::is_invocable_v<Fn&, const In&, const ElementContext&, Receivers&...> ||
+      std::is_invocable_v<Fn&, In&&, const ElementContext&, Receivers&...> ||
+      requires(Fn& f, const In& e, const ElementContext& c, Receivers&... r) { f.ProcessElement(e, c, r...); } ||
+      requires(Fn& f, In&& e, const ElementContext& c, Receivers&... r) { f.ProcessElement(std::move(e), c, r...); };
 
   template <typename Element, typename... Receivers>
     requires(std::is_invocable_v<Fn&, Element, const ElementContext&, Receivers&...> ||
@@ -148,6 +157,9 @@ auto MapResult() {
 template <typename Fn>
 struct MapCaller {
   Fn fn;
+  template <typename In, typename... Receivers>
+  static constexpr bool kLooksAtWindows = std::is_invocable_v<Fn&, const In&, const ElementContext&> ||
+                                          std::is_invocable_v<Fn&, In&&, const ElementContext&>;
 
   template <typename Element, typename Out>
     requires(std::is_invocable_v<Fn&, Element> || std::is_invocable_v<Fn&, Element, const ElementContext&>)
@@ -163,6 +175,8 @@ struct MapCaller {
 template <typename Fn>
 struct FilterCaller {
   Fn fn;
+  template <typename In, typename... Receivers>
+  static constexpr bool kLooksAtWindows = false;
 
   template <typename Element, typename Out>
   void operator()(Element&& element, const ElementContext& context, OutputReceiver<Out>& out) {
@@ -185,17 +199,31 @@ PCollectionTuple<Outs...> AddParDo(const PCollection<In>& input, const std::stri
   const std::vector<model::PCollectionId> ids =
       pipeline.Add(name, "beam:transform:pardo:v1", {input.id()}, std::move(factory), windowing, input.bounded());
   if (settings.policy == FailurePolicy::kRetry && !ids.empty()) pipeline.NoteParking();
+  if (pipeline.sliced(input.id())) {
+    for (const model::PCollectionId id : ids) pipeline.MarkSliced(id);
+  }
   return [&]<size_t... I>(std::index_sequence<I...>) {
     return PCollectionTuple<Outs...>(settings.output_names, {Handle<Outs>(pipeline, ids, I)...},
                                      Handle<FailedElement>(pipeline, ids, sizeof...(Outs)));
   }(std::index_sequence_for<Outs...>());
 }
 
+// What the log has of parked elements.
+template <typename In>
+std::string ParkedSignature() {
+  if constexpr (model::Codable<In>) return "parked " + model::CoderSignature<In>();
+  return {};
+}
+
 template <typename In, typename... Outs, typename Caller>
 PCollectionTuple<Outs...> ApplyParDo(const PCollection<In>& input, const std::string& name, const Caller& caller,
                                      const ParDoSettings& settings) {
+  if (Caller::template kLooksAtWindows<In, OutputReceiver<Outs>...> && input.pipeline().sliced(input.id())) {
+    return ApplyParDo<In, Outs...>(InEachWindow(input, name), name, caller, settings);
+  }
   auto factory = std::make_shared<engine::OperatorFactory>();
   factory->shape = engine::Shape::kElementwise;
+  if (settings.policy == FailurePolicy::kRetry) factory->state_signature = ParkedSignature<In>();
   factory->new_operator = [caller, policy = settings.policy] {
     return std::make_unique<engine::ParDoOperator<In, Caller, Outs...>>(caller, policy);
   };

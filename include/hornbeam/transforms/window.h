@@ -12,22 +12,36 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "engine/operators/watermark_generator.h"
 #include "engine/operators/window_into.h"
 #include "hornbeam/pipeline.h"
+#include "model/calendar_windows.h"
 
 namespace hornbeam {
 
 namespace internal {
 
 // The collection with each element once for each window that it lies in. A transform that looks at windows, or keeps state by
-// them, reads its input through this; `name` is the transform's own. Every WindowFn assigns one window so far.
+// them, reads its input through this; `name` is the transform's own.
 template <typename T>
 PCollection<T> InEachWindow(const PCollection<T>& input, const std::string& name) {
-  return input;
+  Pipeline& pipeline = input.pipeline();
+  if (!pipeline.sliced(input.id())) return input;
+  if constexpr (std::is_copy_constructible_v<T>) {
+    auto factory = std::make_shared<engine::OperatorFactory>();
+    factory->new_operator = [fn = input.windowing().window_fn] { return std::make_unique<engine::ExplodeSlicesOperator<T>>(fn); };
+    return Handle<T>(pipeline, pipeline.Add(absl::StrCat(name, "/InEachWindow"), "hornbeam:transform:in_each_window:v1",
+                                            {input.id()}, std::move(factory), {input.windowing()}, input.bounded()));
+  } else {
+    pipeline.NoteMistake(absl::InvalidArgumentError(
+        absl::StrCat("'", name, "' needs each element once for each of its windows, and elements of this type cannot be copied")));
+    return input;
+  }
 }
 
 }  // namespace internal
@@ -35,10 +49,21 @@ PCollection<T> InEachWindow(const PCollection<T>& input, const std::string& name
 inline WindowFn GlobalWindows() { return WindowFn::Global(); }
 // [offset + n * size, offset + (n + 1) * size).
 inline WindowFn FixedWindows(Duration size, Duration offset = {}) { return WindowFn::Fixed(size, offset); }
+// A window of `size` starts every `period`: with a period shorter than the size an element lies in several, with a longer one
+// perhaps in none.
+inline WindowFn SlidingWindows(Duration size, Duration period, Duration offset = {}) {
+  return WindowFn::Sliding(size, period, offset);
+}
+// Of each key, elements that are less than `gap` apart.
+inline WindowFn Sessions(Duration gap) { return WindowFn::Sessions(gap); }
+// A function of the program's own (model::CustomWindowFn), with its merging if it has any.
+inline WindowFn CustomWindows(std::shared_ptr<const model::CustomWindowFn> fn) { return WindowFn::Custom(std::move(fn)); }
+
+using model::CalendarWindows;
 
 class WindowInto : public PTransform {
  public:
-  explicit WindowInto(WindowFn fn) : fn_(fn) {}
+  explicit WindowInto(WindowFn fn) : fn_(std::move(fn)) {}
 
   WindowInto Triggering(Trigger trigger) const { return With([&](WindowInto& w) { w.trigger_ = std::move(trigger); }); }
   WindowInto WithAllowedLateness(Duration d) const { return With([&](WindowInto& w) { w.lateness_ = d; }); }
@@ -59,12 +84,32 @@ class WindowInto : public PTransform {
   }
 
   template <typename T>
-  PCollection<T> Expand(const PCollection<T>& input, const std::string& name) const {
+  PCollection<T> Expand(const PCollection<T>& collection, const std::string& name) const {
+    // Elements that lie in several windows are windowed anew once for each, as in Beam.
+    const PCollection<T> input = internal::InEachWindow(collection, name);
+    const WindowingStrategy strategy = Apply(input.windowing());
+    Pipeline& pipeline = input.pipeline();
+    pipeline.NoteMistake(Annotate(strategy.Validate(), absl::StrCat("'", name, "'")));
     auto factory = std::make_shared<engine::OperatorFactory>();
-    factory->new_operator = [fn = fn_] { return std::make_unique<engine::WindowIntoOperator>(fn); };
-    return internal::Handle<T>(input.pipeline(),
-                               input.pipeline().Add(name, "beam:transform:window_into:v1", {input.id()},
-                                                    std::move(factory), {Apply(input.windowing())}, input.bounded()));
+    const bool many = !fn_.assigns_one() && !fn_.has_slices();
+    factory->new_operator = [fn = fn_, many]() -> std::unique_ptr<engine::Operator> {
+      if constexpr (std::is_copy_constructible_v<T>) {
+        if (many) {
+          return std::make_unique<engine::WindowIntoManyOperator<T>>(
+              [fn](const T&, EventTime t, std::vector<Window>* windows) { fn.Assign(t, windows); });
+        }
+      }
+      return std::make_unique<engine::WindowIntoOperator>(fn);
+    };
+    const PCollection<T> output = internal::Handle<T>(
+        pipeline,
+        pipeline.Add(name, "beam:transform:window_into:v1", {input.id()}, std::move(factory), {strategy}, input.bounded()));
+    if (fn_.has_slices()) pipeline.MarkSliced(output.id());
+    if (many && !std::is_copy_constructible_v<T>) {
+      pipeline.NoteMistake(absl::InvalidArgumentError(
+          absl::StrCat("'", name, "' may put an element into several windows, and elements of this type cannot be copied")));
+    }
+    return output;
   }
 
  private:
@@ -76,6 +121,7 @@ class WindowInto : public PTransform {
   }
   WindowingStrategy Apply(WindowingStrategy strategy) const {
     strategy.window_fn = fn_;
+    strategy.already_merged = false;
     if (trigger_) strategy.trigger = *trigger_;
     if (lateness_) strategy.allowed_lateness = *lateness_;
     if (mode_) strategy.accumulation_mode = *mode_;
@@ -92,6 +138,37 @@ class WindowInto : public PTransform {
   std::optional<TimestampCombiner> combiner_;
   std::optional<model::OnTimeBehavior> on_time_;
   std::optional<model::ClosingBehavior> closing_;
+};
+
+// Windows that depend on the element (Beam's WindowFn.assignWindows with its AssignContext): `assign` appends the windows of an
+// element, any number of them. `fn` says whether they merge, and how.
+//
+//   bids | "Auctions" >> WindowIntoBy<Bid>(CustomWindows(merging), [](const Bid& bid, EventTime t, std::vector<Window>* windows) {
+//     windows->push_back({t, bid.expires});
+//   });
+template <typename T>
+class WindowIntoBy : public PTransform {
+ public:
+  using AssignFn = typename engine::WindowIntoManyOperator<T>::AssignFn;
+  WindowIntoBy(WindowFn fn, AssignFn assign) : fn_(std::move(fn)), assign_(std::move(assign)) {}
+
+  PCollection<T> Expand(const PCollection<T>& collection, const std::string& name) const {
+    const PCollection<T> input = internal::InEachWindow(collection, name);
+    WindowingStrategy strategy = input.windowing();
+    strategy.window_fn = fn_;
+    strategy.already_merged = false;
+    Pipeline& pipeline = input.pipeline();
+    pipeline.NoteMistake(Annotate(strategy.Validate(), absl::StrCat("'", name, "'")));
+    auto factory = std::make_shared<engine::OperatorFactory>();
+    factory->new_operator = [assign = assign_] { return std::make_unique<engine::WindowIntoManyOperator<T>>(assign); };
+    return internal::Handle<T>(
+        pipeline,
+        pipeline.Add(name, "beam:transform:window_into:v1", {input.id()}, std::move(factory), {strategy}, input.bounded()));
+  }
+
+ private:
+  WindowFn fn_;
+  AssignFn assign_;
 };
 
 using engine::BoundedOutOfOrderness;
@@ -115,9 +192,11 @@ class WithWatermark : public PTransform {
     factory->new_operator = [estimator = estimator_] {
       return std::make_unique<engine::WatermarkGeneratorOperator>(estimator);
     };
-    return internal::Handle<T>(input.pipeline(),
-                               input.pipeline().Add(name, "hornbeam:transform:with_watermark:v1", {input.id()},
-                                                    std::move(factory), {input.windowing()}, input.bounded()));
+    const PCollection<T> output = internal::Handle<T>(
+        input.pipeline(), input.pipeline().Add(name, "hornbeam:transform:with_watermark:v1", {input.id()}, std::move(factory),
+                                               {input.windowing()}, input.bounded()));
+    if (input.pipeline().sliced(input.id())) input.pipeline().MarkSliced(output.id());
+    return output;
   }
 
  private:

@@ -19,8 +19,7 @@ std::string PathIn(const std::string& state_dir) { return absl::StrCat(state_dir
 // All that decides what a window's cells look like and how they are found. How long late elements are waited for does not, but
 // whether they are does.
 std::string Describe(const model::WindowingStrategy& strategy) {
-  const model::WindowFn& fn = strategy.window_fn;
-  return absl::StrCat("window_fn ", static_cast<int>(fn.kind), " ", fn.size.us, " ", fn.offset.us, ", ", ToString(strategy.trigger),
+  return absl::StrCat(ToString(strategy.window_fn), ", ", ToString(strategy.trigger),
                       strategy.accumulation_mode == model::AccumulationMode::kAccumulating ? ", accumulating" : ", discarding",
                       ", timestamps ", static_cast<int>(strategy.timestamp_combiner),
                       strategy.allowed_lateness > model::Duration{} ? ", with late elements" : "");

@@ -1,12 +1,7 @@
 // GroupByKey and Combine: gathers the elements of each key and window and puts them out as panes, when the trigger says so.
 //
-// One template for both. `Traits` says what is gathered:
-//
-//   using Key, Input, Accumulator, Output;
-//   Accumulator Create() const;
-//   void Add(Accumulator* into, Input&& element) const;
-//   Output Extract(Accumulator* from, bool keep) const;  // keep: the accumulator is used further
-//   static constexpr bool kAppends;                      // Accumulator is a vector<Input>: only what is new is logged
+// One template for both; its Traits (grouping_traits.h) say what is gathered. Windows that merge have another operator
+// (merging_grouping.h).
 //
 // State of a key and window is a Cell in the table of its (window, slice). A cell is as small as can be while its trigger
 // needs nothing but the watermark and nothing late is allowed: then all panes of a window follow from its end, which is one
@@ -22,6 +17,7 @@
 #include <vector>
 
 #include "engine/operator.h"
+#include "engine/operators/grouping_traits.h"
 #include "engine/progress/holds.h"
 #include "engine/state/key_table.h"
 #include "engine/state/window_log.h"
@@ -480,51 +476,6 @@ class GroupingOperator final : public Operator {
   model::EventTime watermark_ = model::EventTime::Min();
   model::EventTime output_watermark_ = model::EventTime::Min();
   model::ProcessingTime now_{};
-};
-
-// GroupByKey: all values, in the order in which they came.
-template <typename K, typename V>
-struct GroupValues {
-  using Key = K;
-  using Input = V;
-  using Accumulator = std::vector<V>;
-  using Output = std::vector<V>;
-  static constexpr bool kAppends = true;
-
-  Accumulator Create() const { return {}; }
-  void Add(Accumulator* into, V&& value) const { into->push_back(std::move(value)); }
-  Output Extract(Accumulator* from, bool keep) const { return keep ? *from : std::move(*from); }
-};
-
-// A Beam CombineFn over its inputs. CombineFn: AccumulatorT CreateAccumulator(), AddInput(AccumulatorT&, const InputT&),
-// MergeAccumulators(AccumulatorT& into, const AccumulatorT&), OutputT ExtractOutput(const AccumulatorT&), all const.
-template <typename K, typename CombineFn>
-struct CombineInputs {
-  using Key = K;
-  using Input = typename CombineFn::InputT;
-  using Accumulator = typename CombineFn::AccumulatorT;
-  using Output = typename CombineFn::OutputT;
-  static constexpr bool kAppends = false;
-
-  CombineFn fn;
-  Accumulator Create() const { return fn.CreateAccumulator(); }
-  void Add(Accumulator* into, Input&& value) const { fn.AddInput(*into, value); }
-  Output Extract(Accumulator* from, bool keep) const { return fn.ExtractOutput(*from); }
-};
-
-// The same over accumulators that were combined ahead of the exchange.
-template <typename K, typename CombineFn>
-struct CombineAccumulators {
-  using Key = K;
-  using Input = typename CombineFn::AccumulatorT;
-  using Accumulator = typename CombineFn::AccumulatorT;
-  using Output = typename CombineFn::OutputT;
-  static constexpr bool kAppends = false;
-
-  CombineFn fn;
-  Accumulator Create() const { return fn.CreateAccumulator(); }
-  void Add(Accumulator* into, Input&& value) const { fn.MergeAccumulators(*into, value); }
-  Output Extract(Accumulator* from, bool keep) const { return fn.ExtractOutput(*from); }
 };
 
 }  // namespace hornbeam::engine

@@ -58,6 +58,8 @@ class WindowSlices {
   }
 
   bool empty() const { return windows_.empty(); }
+  // The one that ends first. REQUIRES: !empty().
+  WindowEntry& First() { return *windows_.begin()->second; }
   size_t size() const { return windows_.size(); }
 
   // In the order of their ends. `visit` must not add or drop windows.

@@ -71,8 +71,9 @@ int64_t AddSaturating(int64_t a, int64_t b) {
 
 }  // namespace
 
-TriggerMachine::TriggerMachine(const Trigger& trigger)
-    : counts_elements_(CountsElementsAnytime(trigger)),
+TriggerMachine::TriggerMachine(const Trigger& trigger, bool merging)
+    : merging_(merging),
+      counts_elements_(CountsElementsAnytime(trigger)),
       counts_elements_before_end_(CountsElementsBeforeTheEnd(trigger)),
       needs_state_(DependsOnState(trigger)),
       needs_state_before_end_(DependsOnStateBeforeTheEnd(trigger)) {
@@ -132,23 +133,32 @@ void TriggerMachine::OnElements(TriggerState* state, size_t node, int64_t count,
       return;
     }
     case Kind::kAfterWatermark:
-      if (IsDone(*state, node)) {
+      if (merging_) {
+        OnElementsOfAll(state, node, count, context);
+      } else if (IsDone(*state, node)) {
         if (n.has_late) OnElements(state, LateChild(node), count, context);
       } else if (n.has_early) {
         OnElements(state, node + 1, count, context);
       }
       return;
     case Kind::kAfterEach:
-      OnElements(state, FirstUnfinishedChild(*state, node), count, context);
+      if (merging_) {
+        OnElementsOfAll(state, node, count, context);
+      } else {
+        OnElements(state, FirstUnfinishedChild(*state, node), count, context);
+      }
       return;
     case Kind::kRepeatedly:
     case Kind::kAfterAll:
     case Kind::kAfterAny:
-    case Kind::kOrFinally:
-      for (size_t child = node + 1; child < n.end; child = nodes_[child].end) {
-        OnElements(state, child, count, context);
-      }
-      return;
+    case Kind::kOrFinally: OnElementsOfAll(state, node, count, context); return;
+  }
+}
+
+void TriggerMachine::OnElementsOfAll(TriggerState* state, size_t node, int64_t count,
+                                     const TriggerContext& context) const {
+  for (size_t child = node + 1; child < nodes_[node].end; child = nodes_[child].end) {
+    OnElements(state, child, count, context);
   }
 }
 
@@ -214,6 +224,7 @@ void TriggerMachine::OnFire(TriggerState* state, size_t node, const TriggerConte
       return;
     case Kind::kAfterEach:
       OnFire(state, FirstUnfinishedChild(*state, node), context);
+      if (merging_) ResetSlots(state, node);  // the others have counted beside it
       if (FirstUnfinishedChild(*state, node) == n.end) Finish(state, node);
       return;
     case Kind::kOrFinally:
@@ -243,6 +254,118 @@ void TriggerMachine::Reset(TriggerState* state, size_t node) const {
   if (state->slots.empty()) return;
   std::copy(initial_slots_.begin() + n.slot_begin, initial_slots_.begin() + n.slot_end,
             state->slots.begin() + n.slot_begin);
+}
+
+void TriggerMachine::ResetSlots(TriggerState* state, size_t node) const {
+  const Node& n = nodes_[node];
+  if (state->slots.empty()) return;
+  std::copy(initial_slots_.begin() + n.slot_begin, initial_slots_.begin() + n.slot_end, state->slots.begin() + n.slot_begin);
+}
+
+void TriggerMachine::SpellOutDone(TriggerState* state) const {
+  for (size_t node = 0; node < nodes_.size(); ++node) {
+    if (!IsDone(*state, node) || nodes_[node].kind == Kind::kAfterWatermark) continue;
+    for (size_t child = node + 1; child < nodes_[node].end; child = nodes_[child].end) state->done |= uint64_t{1} << child;
+  }
+}
+
+void TriggerMachine::LeaveOutDone(TriggerState* state) const {
+  for (size_t node = 0; node < nodes_.size(); node = IsFinished(*state, node) ? nodes_[node].end : node + 1) {
+    if (IsFinished(*state, node)) Finish(state, node);
+  }
+  if (IsInitial(*state)) *state = TriggerState{};
+}
+
+void TriggerMachine::Merge(const std::vector<const TriggerState*>& from, const TriggerContext& context,
+                           TriggerState* into) const {
+  States states;
+  for (const TriggerState* state : from) {
+    states.push_back(*state);
+    SpellOutDone(&states.back());
+  }
+  SpellOutDone(into);
+  if (into->slots.empty()) into->slots = initial_slots_;
+  Merge(states, 0, context, into);
+  LeaveOutDone(into);
+}
+
+void TriggerMachine::Merge(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const {
+  const Node& n = nodes_[node];
+  const uint64_t bit = uint64_t{1} << node;
+  const auto is_done = [node](const TriggerState& state) { return IsDone(state, node); };
+  switch (n.kind) {
+    case Kind::kDefault:
+    case Kind::kAlways:
+    case Kind::kNever: return;
+    case Kind::kAfterCount:
+    case Kind::kAfterProcessingTime: {
+      // Done in one, done in all.
+      ResetSlots(into, node);
+      if (std::any_of(from.begin(), from.end(), is_done)) {
+        into->done |= bit;
+        return;
+      }
+      int64_t& slot = into->slots[n.slot_begin];
+      for (const TriggerState& state : from) {
+        const int64_t other = Slot(state, node);
+        slot = n.kind == Kind::kAfterCount ? slot + other : std::min(slot, other);
+      }
+      return;
+    }
+    case Kind::kAfterWatermark: MergeAfterWatermark(from, node, context, into); return;
+    case Kind::kAfterEach: MergeInTurn(from, node, context, into); return;
+    case Kind::kRepeatedly: Merge(from, node + 1, context, into); return;
+    case Kind::kAfterAll:
+    case Kind::kAfterAny:
+    case Kind::kOrFinally: {
+      bool all = true, any = false;
+      for (size_t child = node + 1; child < n.end; child = nodes_[child].end) {
+        Merge(from, child, context, into);
+        all = all && IsFinished(*into, child);
+        any = any || IsFinished(*into, child);
+      }
+      const bool done = n.kind == Kind::kAfterAll ? all : any;
+      into->done = done ? into->done | bit : into->done & ~bit;
+      return;
+    }
+  }
+}
+
+// As long as one of the windows had not come to its end, or the merged one has not, it is before its end: pending elements have
+// not had a chance to fire.
+void TriggerMachine::MergeAfterWatermark(const States& from, size_t node, const TriggerContext& context,
+                                         TriggerState* into) const {
+  const Node& n = nodes_[node];
+  const uint64_t bit = uint64_t{1} << node;
+  const bool over = context.EndOfWindowReached() &&
+                    std::all_of(from.begin(), from.end(), [node](const TriggerState& s) { return IsDone(s, node); });
+  if (over) {
+    into->done |= bit;
+    if (n.has_late) Merge(from, LateChild(node), context, into);
+    return;
+  }
+  into->done &= ~bit;
+  if (n.has_early) {
+    Merge(from, node + 1, context, into);
+    into->done &= ~(uint64_t{1} << (node + 1));
+  }
+  if (n.has_late) Reset(into, LateChild(node));
+}
+
+void TriggerMachine::MergeInTurn(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const {
+  bool its_turn = true;
+  bool all = true;
+  for (size_t child = node + 1; child < nodes_[node].end; child = nodes_[child].end) {
+    if (its_turn) {
+      Merge(from, child, context, into);
+      its_turn = IsFinished(*into, child);
+    } else {
+      ResetSlots(into, child);
+    }
+    all = all && IsFinished(*into, child);
+  }
+  const uint64_t bit = uint64_t{1} << node;
+  into->done = all ? into->done | bit : into->done & ~bit;
 }
 
 // Nothing below a finished node is looked at again until it is reset, so it is left clean.

@@ -59,8 +59,14 @@ struct TriggerState {
 
 class TriggerMachine {
  public:
-  // `trigger` has passed Validate().
-  explicit TriggerMachine(const model::Trigger& trigger);
+  // `trigger` has passed Validate(). `merging`: windows may merge, so that a part that is not its turn yet, or is over, may
+  // count again; all parts see all elements.
+  explicit TriggerMachine(const model::Trigger& trigger, bool merging = false);
+
+  // Windows of a key become one: `from` are the states of those that have one. `into` is the state of the one that they become
+  // where it is among them, and TriggerState{} otherwise; afterwards it is that of all together (Beam's onMerge). `context` is of
+  // the merged window. REQUIRES: merging.
+  void Merge(const std::vector<const TriggerState*>& from, const TriggerContext& context, TriggerState* into) const;
 
   // `count` elements have come into the pane. Where CountsElements(), give them one at a time and
   // ask ShouldFire after each, so that panes do not depend on how elements are batched.
@@ -132,12 +138,24 @@ class TriggerMachine {
 
   void OnElements(TriggerState* state, size_t node, int64_t count,
                   const TriggerContext& context) const;
+  void OnElementsOfAll(TriggerState* state, size_t node, int64_t count,
+                       const TriggerContext& context) const;
   bool ShouldFire(const TriggerState& state, size_t node, const TriggerContext& context) const;
   void OnFire(TriggerState* state, size_t node, const TriggerContext& context) const;
   void OnFireRepeated(TriggerState* state, size_t node, const TriggerContext& context) const;
+  using States = std::vector<TriggerState>;
+  void Merge(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const;
+  void MergeAfterWatermark(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const;
+  void MergeInTurn(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const;
+  // The parts of a node that is done are done, which the state leaves out.
+  void SpellOutDone(TriggerState* state) const;
+  void LeaveOutDone(TriggerState* state) const;
   void Reset(TriggerState* state, size_t node) const;
+  // What the subtree has counted is gone; what has finished stays so.
+  void ResetSlots(TriggerState* state, size_t node) const;
   void Finish(TriggerState* state, size_t node) const;
 
+  const bool merging_;
   std::vector<Node> nodes_;  // the root is the first
   absl::InlinedVector<int64_t, 2> initial_slots_;
   bool counts_elements_ = false;

@@ -183,6 +183,7 @@ Status Stage::Start() {
     source_watermark_ = source_->watermark();  // Max() where no split is this worker's
   }
   const model::EventTime input = source_ != nullptr ? source_watermark_ : restored_watermark_;
+  if (restored_watermark_ > model::EventTime::Min()) nodes_[0]->op->RestoreWatermark(restored_watermark_);
   // A generator's restored estimate is passed on before the first batch can be.
   if (input > model::EventTime::Min() || generates_watermarks_) return AdvanceWatermark(input);
   return absl::OkStatus();

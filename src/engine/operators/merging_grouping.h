@@ -1,0 +1,549 @@
+// GroupByKey and Combine where windows merge, as sessions do: a key's windows are its own, and become one when an element joins them.
+//
+// One template for both; its Traits (grouping_traits.h) say what is gathered. The rules are those of Beam's runners
+// (runners/core-java: ReduceFnRunner, MergingActiveWindowSet, WatermarkHold), element by element:
+//
+//  - an element is late by the window that it has by itself, before that merges with any other;
+//  - a merged window begins with its first pane, unless it is exactly one of those that were merged: then it goes on with that
+//    one's;
+//  - a window whose trigger has finished does not merge any more, and an element of exactly that window is dropped.
+#ifndef HORNBEAM_ENGINE_OPERATORS_MERGING_GROUPING_H_
+#define HORNBEAM_ENGINE_OPERATORS_MERGING_GROUPING_H_
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "engine/operator.h"
+#include "engine/operators/grouping_traits.h"
+#include "engine/progress/holds.h"
+#include "engine/timers/timer_queue.h"
+#include "engine/windowing/pane_tracker.h"
+#include "engine/windowing/trigger_machine.h"
+#include "model/coder.h"
+#include "model/kv.h"
+#include "model/windowing_strategy.h"
+
+namespace hornbeam::engine {
+
+template <typename Traits>
+class MergingGroupingOperator final : public Operator {
+  using Key = typename Traits::Key;
+  using Input = typename Traits::Input;
+  using Accumulator = typename Traits::Accumulator;
+  using Grouped = model::KV<Key, typename Traits::Output>;
+
+  // A window of a key whose trigger has not finished.
+  struct Active {
+    model::Window window;
+    Accumulator accumulator{};
+    uint32_t unfired = 0;       // elements since the last pane
+    uint32_t logged = 0;        // Traits::kAppends: how many of the values the log has
+    bool dirty = false;         // the log has to hear of it
+    bool end_is_over = false;   // the watermark had passed its end before what happens now
+    TriggerState trigger;
+    PaneState pane;
+    Hold hold;                  // at the timestamp that the next pane will have, if an element that was in time is in it
+  };
+  struct KeyState {
+    Key key;
+    std::vector<Active> windows;          // in ascending order
+    std::vector<model::Window> finished;  // until they expire
+    bool dirty = false;
+    bool rewrite = false;  // the log needs all of it
+  };
+  using Keys = absl::flat_hash_map<model::KeyHash, std::unique_ptr<KeyState>>;
+
+ public:
+  MergingGroupingOperator(const model::WindowingStrategy& strategy, Traits traits)
+      : strategy_(strategy), traits_(std::move(traits)), machine_(strategy.trigger, /*merging=*/true) {}
+
+  Status Process(int input, std::unique_ptr<Batch> erased) override {
+    auto batch = As<model::KV<Key, Input>>(std::move(erased));
+    now_ = context().job->Now();
+    for (size_t i = 0; i < batch->size(); ++i) {
+      const model::Window& window = batch->windows[i];
+      if (strategy_.IsExpired(window, watermark_)) {
+        OperatorCounters::Add(counters().dropped_late, 1);
+        continue;
+      }
+      const model::KeyHash& hash = batch->hashes[i];
+      KeyState& key = FindOrAdd(hash, batch->values[i].key);
+      Active* const active = Join(hash, key, window);
+      if (active == nullptr) {
+        OperatorCounters::Add(counters().dropped_late, 1);  // as Beam counts it: the window is closed for this key
+        continue;
+      }
+      HB_RETURN_IF_ERROR(AddElement(hash, key, *active, std::move(batch->values[i].value), batch->timestamps[i]));
+    }
+    return FlushPanes();
+  }
+
+  StatusOr<model::EventTime> AdvanceWatermark(model::EventTime input) override {
+    watermark_ = std::max(watermark_, input);
+    now_ = context().job->Now();
+    while (const auto timer = ends_.PopDue(watermark_ - model::Micros(1))) {
+      const auto at = keys_[timer->id.key.slice()].find(timer->id.key);
+      if (at == keys_[timer->id.key.slice()].end()) continue;
+      HB_RETURN_IF_ERROR(OnEnd(timer->id, *at->second));
+    }
+    HB_RETURN_IF_ERROR(FlushPanes());
+    output_watermark_ = std::max(output_watermark_, std::min(watermark_, holds_.Min()));
+    return output_watermark_;
+  }
+
+  void RestoreWatermark(model::EventTime input) override { watermark_ = input; }
+
+  model::ProcessingTime NextProcessingTime() const override { return deadlines_.NextTime(); }
+
+  Status OnProcessingTime(model::ProcessingTime now) override {
+    now_ = now;
+    while (const auto timer = deadlines_.PopDue(now)) {
+      const auto at = keys_[timer->id.key.slice()].find(timer->id.key);
+      if (at == keys_[timer->id.key.slice()].end()) continue;
+      if (Active* const active = Find(*at->second, timer->id.window)) {
+        HB_RETURN_IF_ERROR(FireIfReady(timer->id.key, *at->second, *active));
+      }
+    }
+    return FlushPanes();
+  }
+
+  Status OnMarker(EpochId epoch, EpochRecords* records) override {
+    std::sort(dirty_.begin(), dirty_.end(), [](const model::KeyHash& a, const model::KeyHash& b) {
+      return std::pair(a.slice(), a) < std::pair(b.slice(), b);
+    });
+    size_t from = 0;
+    while (from < dirty_.size()) {
+      const uint32_t slice = dirty_[from].slice();
+      std::string* const out = records->Begin(context().id, slice, false);
+      for (; from < dirty_.size() && dirty_[from].slice() == slice; ++from) LogChanges(dirty_[from], out);
+      records->End();
+    }
+    dirty_.clear();
+    return absl::OkStatus();
+  }
+
+  Status Rewrite(uint32_t unit, EpochRecords* records) override {
+    std::string* const out = records->Begin(context().id, unit, true);
+    for (auto& [hash, key] : keys_[unit]) LogKey(*key, out);
+    records->End();
+    return absl::OkStatus();
+  }
+
+  Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
+    if (replaces) {
+      while (!keys_[unit].empty()) Forget(keys_[unit].begin()->first);
+    }
+    ByteReader in(payload);
+    while (in.ok() && !in.done()) {
+      if (!RestoreOp(in)) return Malformed();
+    }
+    return in.ok() ? absl::OkStatus() : Malformed();
+  }
+
+ private:
+  // What the log hears of a key (docs/formats/job_log.md).
+  enum class KeyOp : uint8_t { kPut = 1, kAppend = 2, kDrop = 3 };
+
+  static TimerId IdOf(const model::KeyHash& hash, const model::Window& window) { return {hash, window, 0}; }
+  TriggerContext ContextOf(const Active& active) const { return {active.window, watermark_, now_}; }
+  bool stamps_end() const { return strategy_.timestamp_combiner == model::TimestampCombiner::kEndOfWindow; }
+
+  KeyState& FindOrAdd(const model::KeyHash& hash, const Key& key) {
+    std::unique_ptr<KeyState>& state = keys_[hash.slice()][hash];
+    if (state == nullptr) {
+      state = std::make_unique<KeyState>();
+      state->key = key;
+    }
+    return *state;
+  }
+
+  static Active* Find(KeyState& key, const model::Window& window) {
+    const auto at = std::find_if(key.windows.begin(), key.windows.end(), [&](const Active& a) { return a.window == window; });
+    return at == key.windows.end() ? nullptr : &*at;
+  }
+
+  void MarkDirty(const model::KeyHash& hash, KeyState& key) {
+    if (!std::exchange(key.dirty, true)) dirty_.push_back(hash);
+  }
+
+  // The active window to which an element of `window` belongs, after all that this merges; null when it is closed.
+  Active* Join(const model::KeyHash& hash, KeyState& key, const model::Window& window) {
+    if (Active* const same = Find(key, window)) return same;
+    if (std::count(key.finished.begin(), key.finished.end(), window) > 0) return nullptr;
+    windows_.clear();
+    for (const Active& active : key.windows) windows_.push_back(active.window);
+    windows_.insert(std::upper_bound(windows_.begin(), windows_.end(), window), window);
+    merges_.clear();
+    strategy_.window_fn.Merge(windows_, &merges_);
+    model::Window own = window;
+    for (const model::CustomWindowFn::MergeResult& merge : merges_) {
+      if (std::count(merge.from.begin(), merge.from.end(), window) > 0) own = merge.into;
+      MergeActive(hash, key, merge);
+    }
+    if (Active* const merged = Find(key, own)) return merged;
+    Active fresh;
+    fresh.window = own;
+    fresh.accumulator = traits_.Create();
+    return Insert(hash, key, std::move(fresh));
+  }
+
+  Active* Insert(const model::KeyHash& hash, KeyState& key, Active active) {
+    active.end_is_over = active.window.IsPassedBy(watermark_);
+    SetEnd(hash, active);
+    key.rewrite = true;
+    const auto at = std::find_if(key.windows.begin(), key.windows.end(), [&](const Active& a) { return active.window < a.window; });
+    return &*key.windows.insert(at, std::move(active));
+  }
+
+  void SetEnd(const model::KeyHash& hash, const Active& active) {
+    const model::EventTime expiry = strategy_.ExpiresAt(active.window);
+    ends_.Set(IdOf(hash, active.window), active.end_is_over ? expiry : active.window.MaxTimestamp(), active.window.MaxTimestamp());
+  }
+
+  void MergeActive(const model::KeyHash& hash, KeyState& key, const model::CustomWindowFn::MergeResult& merge) {
+    std::vector<Active> parts;
+    for (size_t i = 0; i < key.windows.size();) {
+      if (std::count(merge.from.begin(), merge.from.end(), key.windows[i].window) == 0) {
+        ++i;
+        continue;
+      }
+      ends_.Clear(IdOf(hash, key.windows[i].window));
+      deadlines_.Clear(IdOf(hash, key.windows[i].window));
+      parts.push_back(std::move(key.windows[i]));
+      key.windows.erase(key.windows.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    if (parts.empty()) return;
+    SetDeadline(hash, *Insert(hash, key, Together(parts, merge.into)));
+    MarkDirty(hash, key);
+  }
+
+  Active Together(std::vector<Active>& parts, const model::Window& into) {
+    Active merged;
+    merged.window = into;
+    std::vector<const TriggerState*> triggers;
+    for (Active& part : parts) {
+      triggers.push_back(&part.trigger);
+      merged.unfired += part.unfired;
+      if (part.window != into) continue;
+      merged.pane = part.pane;
+      merged.trigger = part.trigger;
+    }
+    machine_.Merge(triggers, ContextOf(merged), &merged.trigger);
+    merged.accumulator = std::move(parts[0].accumulator);
+    for (size_t i = 1; i < parts.size(); ++i) traits_.Merge(&merged.accumulator, std::move(parts[i].accumulator));
+    MergeHolds(parts, &merged);
+    return merged;
+  }
+
+  void MergeHolds(std::vector<Active>& parts, Active* merged) {
+    if (stamps_end()) {
+      if (!merged->window.IsPassedBy(watermark_)) merged->hold = holds_.HoldAt(merged->window.MaxTimestamp());
+      return;
+    }
+    const bool earliest = strategy_.timestamp_combiner == model::TimestampCombiner::kEarliest;
+    for (Active& part : parts) {
+      if (!part.hold.is_held()) continue;
+      if (!merged->hold.is_held() || (earliest ? part.hold.time() < merged->hold.time() : part.hold.time() > merged->hold.time())) {
+        merged->hold = std::move(part.hold);
+      }
+    }
+  }
+
+  Status AddElement(const model::KeyHash& hash, KeyState& key, Active& active, Input&& value, model::EventTime timestamp) {
+    traits_.Add(&active.accumulator, std::move(value));
+    ++active.unfired;
+    active.dirty = true;
+    MarkDirty(hash, key);
+    if (!active.window.IsPassedBy(watermark_)) SetHold(active, timestamp);
+    machine_.OnElements(&active.trigger, 1, ContextOf(active));
+    return FireIfReady(hash, key, active);
+  }
+
+  // An element behind the output watermark, as far as this pane holds it, has no part in the pane's timestamp: what is put out must
+  // not be late for what comes next. Without a hold the pane gets the end of its window.
+  void SetHold(Active& active, model::EventTime timestamp) {
+    if (stamps_end()) {
+      if (!active.hold.is_held()) active.hold = holds_.HoldAt(active.window.MaxTimestamp());
+      return;
+    }
+    if (timestamp < (active.hold.is_held() ? std::min(active.hold.time(), watermark_) : watermark_)) return;
+    const bool earliest = strategy_.timestamp_combiner == model::TimestampCombiner::kEarliest;
+    if (!active.hold.is_held()) {
+      active.hold = holds_.HoldAt(timestamp);
+    } else if (earliest ? timestamp < active.hold.time() : timestamp > active.hold.time()) {
+      active.hold.MoveTo(timestamp);
+    }
+  }
+
+  // A pane that comes out now can be on time for nobody.
+  static bool IsLateForOutput(const Active& active) { return active.end_is_over && !active.hold.is_held(); }
+
+  bool HasPane(const Active& active, bool is_last) const {
+    if (active.unfired > 0) return true;
+    if (is_last && strategy_.closing_behavior == model::ClosingBehavior::kFireAlways) return true;
+    return strategy_.on_time_behavior == model::OnTimeBehavior::kFireAlways && active.window.IsPassedBy(watermark_) &&
+           !IsLateForOutput(active) && !active.pane.on_time_is_over();
+  }
+
+  // `active` may be gone afterwards.
+  Status FireIfReady(const model::KeyHash& hash, KeyState& key, Active& active) {
+    const TriggerContext context = ContextOf(active);
+    if (!machine_.ShouldFire(active.trigger, context)) {
+      SetDeadline(hash, active);
+      return absl::OkStatus();
+    }
+    machine_.OnFire(&active.trigger, context);
+    active.dirty = true;
+    MarkDirty(hash, key);
+    const bool is_last = machine_.IsFinished(active.trigger);
+    if (HasPane(active, is_last)) HB_RETURN_IF_ERROR(Fire(key, active, is_last));
+    if (!is_last) {
+      SetDeadline(hash, active);
+      return absl::OkStatus();
+    }
+    // It is remembered until it expires, for which its timer stays.
+    const model::Window window = active.window;
+    ends_.Set(IdOf(hash, window), strategy_.ExpiresAt(window), window.MaxTimestamp());
+    Remove(hash, key, window);
+    key.finished.push_back(window);
+    return absl::OkStatus();
+  }
+
+  void SetDeadline(const model::KeyHash& hash, const Active& active) {
+    if (!machine_.UsesProcessingTime()) return;
+    const model::ProcessingTime deadline = machine_.NextProcessingTimeDeadline(active.trigger, now_);
+    const TimerId id = IdOf(hash, active.window);
+    if (deadline == model::ProcessingTime::Never()) {
+      deadlines_.Clear(id);
+    } else if (const auto set = deadlines_.Find(id); !set || set->time != deadline) {
+      deadlines_.Set(id, deadline, active.window.MaxTimestamp());
+    }
+  }
+
+  Status Fire(KeyState& key, Active& active, bool is_last) {
+    const bool keep = !is_last && strategy_.accumulation_mode == model::AccumulationMode::kAccumulating;
+    const model::PaneInfo pane = NextPane(&active.pane, watermark_, active.window, is_last, IsLateForOutput(active));
+    const model::EventTime timestamp = active.hold.is_held() ? active.hold.time() : active.window.MaxTimestamp();
+    if (panes_ == nullptr) panes_ = std::make_unique<TypedBatch<Grouped>>();
+    panes_->Append({key.key, traits_.Extract(&active.accumulator, keep)}, timestamp, active.window, pane);
+    if (!keep) {
+      active.accumulator = traits_.Create();
+      key.rewrite = true;
+    }
+    active.unfired = 0;
+    active.hold.Release();
+    return panes_->size() < context().job->options().batch_size ? absl::OkStatus() : FlushPanes();
+  }
+
+  Status FlushPanes() { return panes_ == nullptr ? absl::OkStatus() : output(0).Emit(std::move(panes_)); }
+
+  void Remove(const model::KeyHash& hash, KeyState& key, const model::Window& window) {
+    deadlines_.Clear(IdOf(hash, window));
+    std::erase_if(key.windows, [&](const Active& active) { return active.window == window; });
+    key.rewrite = true;
+  }
+
+  // The watermark has passed the end of a window, or its time with allowed lateness: what has not been put out is, and it goes.
+  Status OnEnd(const TimerId& id, KeyState& key) {
+    Active* const active = Find(key, id.window);
+    const model::EventTime expiry = strategy_.ExpiresAt(id.window);
+    // A watermark that jumps over both comes to the end first: panes do not depend on the steps that it takes.
+    const bool ends_first = active != nullptr && !active->end_is_over && id.window.MaxTimestamp() < expiry;
+    if (watermark_ > expiry && !ends_first) {
+      if (active != nullptr) {
+        if (HasPane(*active, true)) HB_RETURN_IF_ERROR(Fire(key, *active, true));
+        Remove(id.key, key, id.window);
+      }
+      std::erase(key.finished, id.window);
+      key.rewrite = true;
+      MarkDirty(id.key, key);
+      if (key.windows.empty() && key.finished.empty()) keys_[id.key.slice()].erase(id.key);
+      return absl::OkStatus();
+    }
+    if (active == nullptr) return absl::OkStatus();  // it is finished, and its timer is set for later
+    MarkDirty(id.key, key);
+    active->dirty = true;
+    // Panes that come of passing the end are on time; those of any later moment are not.
+    HB_RETURN_IF_ERROR(FireIfReady(id.key, key, *active));
+    if (Active* const open = Find(key, id.window)) {
+      open->end_is_over = true;
+      SetEnd(id.key, *open);
+    }
+    return absl::OkStatus();
+  }
+
+  // ---- The log -----------------------------------------------------------------------------------------------------------
+
+  static Status Malformed() { return absl::DataLossError("the log holds malformed state of a grouping by merging windows"); }
+
+  void LogChanges(const model::KeyHash& hash, std::string* out) {
+    const auto at = keys_[hash.slice()].find(hash);
+    if (at == keys_[hash.slice()].end()) {
+      out->push_back(static_cast<char>(KeyOp::kDrop));
+      PutFixed64(out, hash.low);
+      PutFixed64(out, hash.high);
+      return;
+    }
+    KeyState& key = *at->second;
+    if (!Traits::kAppends || key.rewrite) return LogKey(key, out);
+    out->push_back(static_cast<char>(KeyOp::kAppend));
+    model::Coder<Key>::Encode(key.key, out);
+    PutVarint(out, static_cast<uint64_t>(std::count_if(key.windows.begin(), key.windows.end(), [](const Active& a) { return a.dirty; })));
+    for (Active& active : key.windows) {
+      if (active.dirty) LogAppended(active, out);
+    }
+    key.dirty = false;
+  }
+
+  void LogAppended(Active& active, std::string* out) {
+    PutWindow(active.window, out);
+    if constexpr (Traits::kAppends) {
+      PutVarint(out, active.accumulator.size() - active.logged);
+      for (size_t i = active.logged; i < active.accumulator.size(); ++i) model::Coder<Input>::Encode(active.accumulator[i], out);
+      active.logged = static_cast<uint32_t>(active.accumulator.size());
+    }
+    LogProgress(active, out);
+    active.dirty = false;
+  }
+
+  void LogKey(KeyState& key, std::string* out) {
+    out->push_back(static_cast<char>(KeyOp::kPut));
+    model::Coder<Key>::Encode(key.key, out);
+    PutVarint(out, key.windows.size());
+    for (Active& active : key.windows) {
+      PutWindow(active.window, out);
+      model::Coder<Accumulator>::Encode(active.accumulator, out);
+      if constexpr (Traits::kAppends) active.logged = static_cast<uint32_t>(active.accumulator.size());
+      LogProgress(active, out);
+      active.dirty = false;
+    }
+    PutVarint(out, key.finished.size());
+    for (const model::Window& window : key.finished) PutWindow(window, out);
+    key.dirty = false;
+    key.rewrite = false;
+  }
+
+  static void PutWindow(const model::Window& window, std::string* out) {
+    PutSigned(out, window.start.us);
+    PutSigned(out, window.end.us);
+  }
+  static model::Window ReadWindow(ByteReader& in) {
+    const int64_t start = in.Signed();
+    return {{start}, {in.Signed()}};
+  }
+
+  // All of a window but what it has gathered.
+  void LogProgress(const Active& active, std::string* out) const {
+    PutVarint(out, active.unfired);
+    out->push_back(static_cast<char>((active.hold.is_held() ? 1 : 0) | (active.end_is_over ? 2 : 0)));
+    if (active.hold.is_held()) model::Coder<model::EventTime>::Encode(active.hold.time(), out);
+    machine_.Encode(active.trigger, out);
+    EncodePaneState(active.pane, out);
+  }
+  bool RestoreProgress(ByteReader& in, Active* active) {
+    active->unfired = static_cast<uint32_t>(in.Varint());
+    const uint8_t flags = in.Byte();
+    active->hold.Release();
+    if (flags & 1) {
+      model::EventTime time;
+      if (!model::Coder<model::EventTime>::Decode(in, &time)) return false;
+      active->hold = holds_.HoldAt(time);
+    }
+    active->end_is_over = (flags & 2) != 0;
+    return machine_.Decode(&in, &active->trigger) && DecodePaneState(&in, &active->pane);
+  }
+
+  void Forget(model::KeyHash hash) {
+    const auto at = keys_[hash.slice()].find(hash);
+    if (at == keys_[hash.slice()].end()) return;
+    for (const Active& active : at->second->windows) {
+      ends_.Clear(IdOf(hash, active.window));
+      deadlines_.Clear(IdOf(hash, active.window));
+    }
+    for (const model::Window& window : at->second->finished) ends_.Clear(IdOf(hash, window));
+    keys_[hash.slice()].erase(at);
+  }
+
+  bool RestoreOp(ByteReader& in) {
+    const auto op = static_cast<KeyOp>(in.Byte());
+    if (op == KeyOp::kDrop) {
+      model::KeyHash hash;
+      hash.low = in.Fixed64();
+      hash.high = in.Fixed64();
+      if (in.ok()) Forget(hash);
+      return in.ok();
+    }
+    Key key;
+    if ((op != KeyOp::kPut && op != KeyOp::kAppend) || !model::Coder<Key>::Decode(in, &key)) return false;
+    const model::KeyHash hash = model::HashKey(key);
+    if (op == KeyOp::kPut) {
+      Forget(hash);
+      return RestoreKey(in, hash, FindOrAdd(hash, key));
+    }
+    return RestoreAppended(in, hash, FindOrAdd(hash, key));
+  }
+
+  bool RestoreKey(ByteReader& in, const model::KeyHash& hash, KeyState& key) {
+    for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
+      Active& active = key.windows.emplace_back();
+      active.window = ReadWindow(in);
+      if (!model::Coder<Accumulator>::Decode(in, &active.accumulator) || !RestoreProgress(in, &active)) return false;
+      if constexpr (Traits::kAppends) active.logged = static_cast<uint32_t>(active.accumulator.size());
+      ResumeTimers(hash, active);
+    }
+    for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
+      const model::Window window = key.finished.emplace_back(ReadWindow(in));
+      ends_.Set(IdOf(hash, window), strategy_.ExpiresAt(window), window.MaxTimestamp());
+    }
+    return in.ok();
+  }
+
+  bool RestoreAppended(ByteReader& in, const model::KeyHash& hash, KeyState& key) {
+    for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
+      Active* const active = Find(key, ReadWindow(in));
+      if (active == nullptr) return false;
+      if constexpr (Traits::kAppends) {
+        for (uint64_t values = in.Varint(); values > 0 && in.ok(); --values) {
+          Input value;
+          if (!model::Coder<Input>::Decode(in, &value)) return false;
+          traits_.Add(&active->accumulator, std::move(value));
+        }
+        active->logged = static_cast<uint32_t>(active->accumulator.size());
+      }
+      if (!RestoreProgress(in, active)) return false;
+      ResumeTimers(hash, *active);
+    }
+    return in.ok();
+  }
+
+  void ResumeTimers(const model::KeyHash& hash, const Active& active) {
+    SetEnd(hash, active);
+    now_ = model::ProcessingTime{};  // the least deadline, though it may have passed while nothing ran
+    SetDeadline(hash, active);
+  }
+
+  const model::WindowingStrategy strategy_;
+  const Traits traits_;
+  const TriggerMachine machine_;
+
+  HoldSet holds_;  // before the windows that hold
+  std::array<Keys, model::kKeySlices> keys_;
+  EventTimerQueue ends_;  // of each active window its end or its expiry, of each finished one its expiry
+  ProcessingTimerQueue deadlines_;
+  std::vector<model::KeyHash> dirty_;
+  std::unique_ptr<TypedBatch<Grouped>> panes_;
+  model::EventTime watermark_ = model::EventTime::Min();
+  model::EventTime output_watermark_ = model::EventTime::Min();
+  model::ProcessingTime now_{};
+  std::vector<model::Window> windows_;  // scratch of Join
+  std::vector<model::CustomWindowFn::MergeResult> merges_;
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_OPERATORS_MERGING_GROUPING_H_
