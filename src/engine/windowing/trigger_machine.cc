@@ -89,7 +89,8 @@ void TriggerMachine::Compile(const Trigger& trigger) {
                     .slot_begin = static_cast<uint8_t>(initial_slots_.size())});
   switch (trigger.kind) {
     case Kind::kDefault:
-    case Kind::kAfterWatermark: watches_watermark_ = true; break;
+    case Kind::kAfterWatermark:
+    case Kind::kAlways: watches_watermark_ = true; break;  // Always has an empty on-time pane
     case Kind::kAfterCount:
       nodes_[index].operand = trigger.count;
       initial_slots_.push_back(0);
@@ -273,7 +274,7 @@ void TriggerMachine::LeaveOutDone(TriggerState* state) const {
   for (size_t node = 0; node < nodes_.size(); node = IsFinished(*state, node) ? nodes_[node].end : node + 1) {
     if (IsFinished(*state, node)) Finish(state, node);
   }
-  if (IsInitial(*state)) *state = TriggerState{};
+  if (IsInitial(*state)) state->slots.clear();
 }
 
 void TriggerMachine::Merge(const std::vector<const TriggerState*>& from, const TriggerContext& context,

@@ -202,7 +202,7 @@ TEST(TriggerMachineTest, SaysWhatItDependsOn) {
   const Trigger watermark = Trigger::AfterWatermark();
   for (const Case& c : std::vector<Case>{
            {Trigger::Default(), false, false, false, false, true, false},
-           {Trigger::Always(), false, false, true, true, false, false},
+           {Trigger::Always(), false, false, true, true, true, false},
            {Trigger::Never(), false, false, false, false, false, false},
            {watermark, true, false, false, false, true, false},
            {Trigger::Repeatedly(watermark), false, false, false, false, true, false},
@@ -467,6 +467,84 @@ void ExpectEqualToReference(uint64_t seed) {
 TEST(TriggerMachineTest, RandomTriggersAgreeWithTheReference) {
   for (uint64_t seed = 1; seed <= 20'000 && !::testing::Test::HasFatalFailure(); ++seed) {
     ExpectEqualToReference(seed);
+  }
+}
+
+// What the states of windows that become one make together.
+class TriggerMergeTest : public testing::Test {
+ protected:
+  using States = std::vector<TriggerState>;
+
+  static TriggerState Fed(const TriggerMachine& machine, int64_t elements, int64_t now_us = 0) {
+    TriggerState state;
+    for (int64_t i = 0; i < elements; ++i) machine.OnElements(&state, 1, {kWindow, model::EventTime::Min(), {now_us}});
+    return state;
+  }
+  static TriggerState Merged(const TriggerMachine& machine, const States& states, bool end_reached = false) {
+    std::vector<const TriggerState*> from;
+    for (const TriggerState& state : states) from.push_back(&state);
+    TriggerState into;
+    machine.Merge(from, Context(end_reached), &into);
+    return into;
+  }
+  static TriggerContext Context(bool end_reached, int64_t now_us = 0) {
+    return {kWindow, end_reached ? kWindow.end : kWindow.start, {now_us}};
+  }
+  static constexpr model::Window kWindow{{0}, {10'000'000}};
+};
+
+TEST_F(TriggerMergeTest, CountsAdd) {
+  const TriggerMachine machine(Trigger::Repeatedly(Trigger::AfterCount(5)), true);
+  EXPECT_FALSE(machine.ShouldFire(Merged(machine, {Fed(machine, 2), Fed(machine, 2)}), Context(false)));
+  EXPECT_TRUE(machine.ShouldFire(Merged(machine, {Fed(machine, 2), Fed(machine, 3)}), Context(false)));
+}
+
+TEST_F(TriggerMergeTest, TheFirstDeadlineCounts) {
+  const TriggerMachine machine(Trigger::AfterProcessingTime(model::Micros(10)), true);
+  const TriggerState merged = Merged(machine, {Fed(machine, 1, 7), Fed(machine, 1, 3), TriggerState{}});
+  EXPECT_FALSE(machine.ShouldFire(merged, Context(false, 12)));
+  EXPECT_TRUE(machine.ShouldFire(merged, Context(false, 13)));
+}
+
+TEST_F(TriggerMergeTest, ACountThatIsDoneInOneIsDoneInAll) {
+  const TriggerMachine machine(Trigger::AfterEach({Trigger::AfterCount(1), Trigger::AfterCount(3)}), true);
+  TriggerState fired = Fed(machine, 1);
+  machine.OnFire(&fired, Context(false));
+  TriggerState merged = Merged(machine, {fired, Fed(machine, 2)});
+  // It is the turn of the second count, which has what the parts have counted for it.
+  EXPECT_FALSE(machine.ShouldFire(merged, Context(false)));
+  machine.OnElements(&merged, 1, Context(false));
+  EXPECT_TRUE(machine.ShouldFire(merged, Context(false)));
+}
+
+TEST_F(TriggerMergeTest, AWindowThatHasEndedIsBeforeItsEndAgainWithOneThatHasNot) {
+  const TriggerMachine machine(Trigger::AfterWatermark().WithLate(Trigger::AfterCount(2)), true);
+  TriggerState ended;
+  machine.OnFire(&ended, Context(true));
+  EXPECT_FALSE(machine.ShouldFire(ended, Context(true)));
+  // The merged window ends later, or a part had not come to its end.
+  EXPECT_TRUE(machine.ShouldFire(Merged(machine, {ended, ended}, /*end_reached=*/false), Context(true)));
+  EXPECT_TRUE(machine.ShouldFire(Merged(machine, {ended, TriggerState{}}, /*end_reached=*/true), Context(true)));
+  // All had, and so has it: late elements are counted together.
+  TriggerState late = ended;
+  machine.OnElements(&late, 1, Context(true));
+  EXPECT_FALSE(machine.ShouldFire(Merged(machine, {ended, late}, true), Context(true)));
+  EXPECT_TRUE(machine.ShouldFire(Merged(machine, {late, late}, true), Context(true)));
+}
+
+TEST_F(TriggerMergeTest, WhatIsMergedIsEncodedAsAnyState) {
+  for (const Trigger& trigger : {Trigger::AfterAny({Trigger::AfterCount(2), Trigger::AfterWatermark()}),
+                                 Trigger::AfterAll({Trigger::AfterCount(2), Trigger::AfterProcessingTime(model::Micros(5))}),
+                                 Trigger::Repeatedly(Trigger::AfterCount(3)).OrFinally(Trigger::AfterCount(7)),
+                                 Trigger::AfterWatermark().WithEarly(Trigger::AfterCount(2)).WithLate(Trigger::Always())}) {
+    const TriggerMachine machine(trigger, true);
+    const TriggerState merged = Merged(machine, {Fed(machine, 1, 4), Fed(machine, 3, 2), TriggerState{}});
+    std::string bytes;
+    machine.Encode(merged, &bytes);
+    ByteReader in(bytes);
+    TriggerState decoded;
+    ASSERT_TRUE(machine.Decode(&in, &decoded)) << ToString(trigger);
+    EXPECT_EQ(machine.ShouldFire(decoded, Context(false)), machine.ShouldFire(merged, Context(false)));
   }
 }
 
