@@ -21,6 +21,10 @@ if(HORNBEAM_SANITIZE)
   add_link_options(-fsanitize=${HORNBEAM_SANITIZE})
 endif()
 
+if(HORNBEAM_SANITIZE MATCHES thread)
+  string(APPEND CMAKE_EXE_LINKER_FLAGS " -Wl,--version-script=${CMAKE_CURRENT_LIST_DIR}/hide_symbols.map")
+endif()
+
 if(HORNBEAM_FUZZ)
   # libFuzzer follows only code that was built for it.
   add_compile_options(-fsanitize=fuzzer-no-link)

@@ -30,7 +30,12 @@ function(hornbeam_proto_library name optimisation)
   endforeach()
   add_library(${name} STATIC ${sources})
   target_include_directories(${name} SYSTEM PUBLIC ${HORNBEAM_DEPS}/gen)
+  # Generated code is not instrumented either, like the libraries that it stands on: it would take minutes to build, and
+  # what a sanitizer finds in it is not ours.
   target_compile_options(${name} PRIVATE ${optimisation} -w)
+  if(HORNBEAM_SANITIZE)
+    target_compile_options(${name} PRIVATE -fno-sanitize=all)
+  endif()
   target_link_libraries(${name} PUBLIC ${ARG_DEPS} protobuf::libprotobuf PkgConfig::GRPCPP)
 endfunction()
 
