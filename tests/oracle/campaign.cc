@@ -12,7 +12,7 @@ namespace hornbeam::oracle {
 namespace {
 
 void CountPanes(const PipelineSpec& spec, CampaignResult* result) {
-  const auto promises = PromisesOf(spec, 1);
+  const auto promises = PromisesOf(spec, TestMode{});
   HB_CHECK(promises.ok());
   for (const auto& [step, panes] : RunReference(spec)) {
     result->panes += panes.size();

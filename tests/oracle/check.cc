@@ -9,7 +9,7 @@
 namespace hornbeam::oracle {
 
 std::string Check(const PipelineSpec& spec, const TestMode& mode) {
-  const auto promises = PromisesOf(spec, mode.workers);
+  const auto promises = PromisesOf(spec, mode);
   if (!promises.ok()) return "";
   const StatusOr<Outputs> outputs = RunOnEngine(spec, mode);
   if (!outputs.ok()) return absl::StrCat("the engine failed: ", outputs.status().ToString(), "\n");

@@ -83,21 +83,22 @@ TEST(CompareTest, AUnionKnowsNothingOfCutsAndAllOfValues) {
 TEST(CompareTest, WhatIsPromisedDependsOnWhatIsInFront) {
   PipelineSpec spec = ThreePanes();
   spec.steps.push_back({.kind = Step::Kind::kGroupByKey, .inputs = {1}});
-  EXPECT_EQ((*PromisesOf(spec, 4))[2].promised, Promised::kPanes);
+  EXPECT_EQ((*PromisesOf(spec, {.workers = 4}))[2].promised, Promised::kPanes);
   // Late panes meet whichever watermark several workers have reached together.
   PipelineSpec late = spec;
   late.steps[0].windowing.allowed_lateness = model::Seconds(5);
   late.steps[0].windowing.trigger = Trigger::Default();
-  EXPECT_EQ((*PromisesOf(late, 4))[2].promised, Promised::kUnion);
-  EXPECT_EQ((*PromisesOf(late, 1))[2].promised, Promised::kPanes);
+  EXPECT_EQ((*PromisesOf(late, {.workers = 4}))[2].promised, Promised::kUnion);
+  EXPECT_EQ((*PromisesOf(late, {.workers = 1}))[2].promised, Promised::kPanes);
+  EXPECT_EQ((*PromisesOf(late, {.workers = 1, .crashes = true}))[2].promised, Promised::kUnion);
   // Under new keys panes of different keys meet, in no order.
   PipelineSpec rekeyed = ThreePanes();
   rekeyed.steps.push_back({.kind = Step::Kind::kWithKeys, .inputs = {1}});
   rekeyed.steps.push_back({.kind = Step::Kind::kGroupByKey, .inputs = {2}});
-  EXPECT_EQ((*PromisesOf(rekeyed, 1))[3].promised, Promised::kUnion);
+  EXPECT_EQ((*PromisesOf(rekeyed, TestMode{}))[3].promised, Promised::kUnion);
   // Which element is first is then nobody's promise.
   rekeyed.steps[3].kind = Step::Kind::kDeduplicate;
-  EXPECT_FALSE(PromisesOf(rekeyed, 1).ok());
+  EXPECT_FALSE(PromisesOf(rekeyed, TestMode{}).ok());
 }
 
 }  // namespace

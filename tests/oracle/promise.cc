@@ -35,13 +35,14 @@ Status Refuse(size_t step, const char* why) {
   return absl::InvalidArgumentError(absl::StrCat("step #", step, " ", why));
 }
 
-StatusOr<Promise> OfGrouping(const PipelineSpec& spec, size_t at, Promise input, int workers) {
+StatusOr<Promise> OfGrouping(const PipelineSpec& spec, size_t at, Promise input,
+                             const TestMode& mode) {
   const model::WindowingStrategy windowing = WindowingOf(spec, spec.steps[at].inputs[0]);
   Promise promise = input;
   promise.order = Order::kPerKey;
   const bool has_late_panes = windowing.allowed_lateness > model::Duration{};
-  promise.is_steady =
-      input.is_steady && !UsesClock(windowing.trigger) && (workers == 1 || !has_late_panes);
+  promise.is_steady = input.is_steady && !UsesClock(windowing.trigger) &&
+                      ((mode.workers == 1 && !mode.crashes) || !has_late_panes);
   if (input.is_steady && (input.order != Order::kNone || FollowsWatermark(windowing)))
     return promise;
   promise.promised = Promised::kUnion;
@@ -55,7 +56,7 @@ StatusOr<Promise> OfGrouping(const PipelineSpec& spec, size_t at, Promise input,
 }
 
 StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<Promise>& before,
-                         int workers) {
+                         const TestMode& mode) {
   const Step& step = spec.steps[at];
   Promise promise;
   for (const int from : step.inputs) {
@@ -65,7 +66,7 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
     promise.order = std::max(promise.order, input.order);
     promise.is_steady &= input.is_steady;
   }
-  if (step.is_grouping()) return OfGrouping(spec, at, promise, workers);
+  if (step.is_grouping()) return OfGrouping(spec, at, promise, mode);
   switch (step.kind) {
     case Kind::kWithKeys:
       if (promise.order == Order::kPerKey) promise.order = Order::kNone;
@@ -94,10 +95,10 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
 
 }  // namespace
 
-StatusOr<std::vector<Promise>> PromisesOf(const PipelineSpec& spec, int workers) {
+StatusOr<std::vector<Promise>> PromisesOf(const PipelineSpec& spec, const TestMode& mode) {
   std::vector<Promise> promises;
   for (size_t i = 0; i < spec.steps.size(); ++i) {
-    HB_ASSIGN_OR_RETURN(const Promise promise, OfStep(spec, i, promises, workers));
+    HB_ASSIGN_OR_RETURN(const Promise promise, OfStep(spec, i, promises, mode));
     promises.push_back(promise);
   }
   return promises;

@@ -7,7 +7,8 @@
 //  their
 //    order depends on workers and batches.
 //  - Panes that are late where they are put out (a grouping in front allows lateness): with several
-//    workers, the watermark of all of them may or may not have passed when such a pane arrives.
+//    workers, the watermark of all of them may or may not have passed when such a pane arrives; and
+//    a restart shows holds that were released since the watermark moved last.
 //  - A processing-time trigger in front: so it is with a watermark that a firing releases.
 #ifndef HORNBEAM_TESTS_ORACLE_PROMISE_H_
 #define HORNBEAM_TESTS_ORACLE_PROMISE_H_
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "hornbeam/testing/modes.h"
 #include "pipeline_spec.h"
 
 namespace hornbeam::oracle {
@@ -37,7 +39,7 @@ struct Promise {
 
 // Of each step, or INVALID_ARGUMENT for a pipeline of which nothing can be said, as where a
 // grouping that promises a union has a trigger that loses data, or is read by another step.
-StatusOr<std::vector<Promise>> PromisesOf(const PipelineSpec& spec, int workers);
+StatusOr<std::vector<Promise>> PromisesOf(const PipelineSpec& spec, const TestMode& mode);
 
 }  // namespace hornbeam::oracle
 

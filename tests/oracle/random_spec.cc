@@ -23,7 +23,7 @@ class Generator {
   explicit Generator(uint64_t seed) : rng_(seed) {}
 
   PipelineSpec Next() {
-    workers_ = OneIn(3) ? 1 : 4;
+    if (!OneIn(3)) mode_ = {.workers = 4, .crashes = true};
     spec_.schedule = Schedule();
     int at = Elementwise(Step::kSource, 2);
     if (!OneIn(12)) at = Windowed(at);
@@ -44,7 +44,7 @@ class Generator {
   // The new step, or `otherwise` where nothing could be said of the pipeline with it.
   int Try(Step step, int otherwise) {
     spec_.steps.push_back(std::move(step));
-    if (PromisesOf(spec_, workers_).ok()) return static_cast<int>(spec_.steps.size()) - 1;
+    if (PromisesOf(spec_, mode_).ok()) return static_cast<int>(spec_.steps.size()) - 1;
     spec_.steps.pop_back();
     return otherwise;
   }
@@ -166,7 +166,7 @@ class Generator {
 
   Rng rng_;
   PipelineSpec spec_;
-  int workers_ = 1;  // that something must be promised for
+  TestMode mode_;  // the most that something must be promised for
   int64_t value_ = 0;
 };
 
@@ -176,7 +176,7 @@ PipelineSpec RandomSpec(uint64_t seed) { return Generator(seed).Next(); }
 
 std::vector<TestMode> RandomModes(uint64_t seed, const PipelineSpec& spec, int count) {
   Rng rng(~seed);
-  const bool one_worker = !PromisesOf(spec, 4).ok();
+  const bool plain = !PromisesOf(spec, {.workers = 4, .crashes = true}).ok();
   const size_t batch_sizes[] = {1, 3, 1024};
   const int workers[] = {1, 2, 4};
   std::vector<TestMode> modes;
@@ -184,7 +184,7 @@ std::vector<TestMode> RandomModes(uint64_t seed, const PipelineSpec& spec, int c
     const bool crashes = i > 0 && (i + 1 == count || rng.OneIn(2));
     const size_t batch_size = batch_sizes[rng.Below(3)];
     const int many = workers[rng.Below(3)];
-    modes.push_back({batch_size, one_worker ? 1 : many, crashes, rng.Next() >> 32});
+    modes.push_back({batch_size, plain ? 1 : many, crashes && !plain, rng.Next() >> 32});
   }
   return modes;
 }

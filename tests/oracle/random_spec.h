@@ -10,10 +10,10 @@
 
 namespace hornbeam::oracle {
 
-// The same for the same seed. PromisesOf(it, 1) is OK.
+// The same for the same seed. Something is promised of it, at least on one worker without a crash.
 PipelineSpec RandomSpec(uint64_t seed);
-// Batches of 1, 3 or 1024, 1, 2 or 4 workers (as many as something is promised for), straight
-// through or with crashes; the first has none, and the last always has.
+// Batches of 1, 3 or 1024, and, where something is promised there, 1, 2 or 4 workers, straight
+// through or with crashes: the first without, and the last with.
 std::vector<TestMode> RandomModes(uint64_t seed, const PipelineSpec& spec, int count);
 
 }  // namespace hornbeam::oracle

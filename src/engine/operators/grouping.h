@@ -109,6 +109,17 @@ class GroupingOperator final : public Operator {
     return output_watermark_;
   }
 
+  // Triggers were asked when the ends of windows passed, and what they said has been restored.
+  void RestoreWatermark(model::EventTime input) override {
+    watermark_ = input;
+    windows_.ForEach([&](WindowEntry& in) {
+      if (!in.window.IsPassedBy(watermark_)) return;
+      in.state.end_is_over = true;
+      due_.erase({in.window.MaxTimestamp(), in.window});
+      due_.insert({strategy_.ExpiresAt(in.window), in.window});
+    });
+  }
+
   model::ProcessingTime NextProcessingTime() const override { return timers_.NextTime(); }
 
   Status OnProcessingTime(model::ProcessingTime now) override {
@@ -206,8 +217,7 @@ class GroupingOperator final : public Operator {
     traits_.Add(&cell.accumulator, std::move(value));
     ++cell.unfired;
     MarkDirty(in, table, at);
-    if (!in.window.IsPassedBy(watermark_)) SetHolds(in, cell, true);
-    if (!stamps_end_) StampElement(cell, timestamp);
+    if (!in.window.IsPassedBy(watermark_) && (stamps_end_ || StampElement(cell, timestamp))) SetHolds(in, cell, true);
     if (ends_with_window_) return absl::OkStatus();
     machine_.OnElements(&cell.extras->trigger, 1, ContextOf(in));
     HB_RETURN_IF_ERROR(FireIfReady(in, table, at));
@@ -226,17 +236,19 @@ class GroupingOperator final : public Operator {
     }
   }
 
-  // Holds the pane's timestamp so far. An element that comes behind the watermark has no part in it: what is put out must not
-  // be late for what comes next (so in Beam). Without a hold the pane gets the end of its window.
-  void StampElement(Cell& cell, model::EventTime timestamp) {
-    if (timestamp < watermark_) return;
+  // Holds the pane's timestamp so far, if the element has a part in it. One behind the output watermark, as far as this pane
+  // holds it, has none: what is put out must not be late for what comes next (so in Beam). Without a hold the pane gets the end
+  // of its window.
+  bool StampElement(Cell& cell, model::EventTime timestamp) {
     Hold& hold = Extras(cell).hold;
+    if (timestamp < (hold.is_held() ? std::min(hold.time(), watermark_) : watermark_)) return false;
     const bool earliest = strategy_.timestamp_combiner == model::TimestampCombiner::kEarliest;
     if (!hold.is_held()) {
       hold = holds_.HoldAt(timestamp);
     } else if (earliest ? timestamp < hold.time() : timestamp > hold.time()) {
       hold.MoveTo(timestamp);
     }
+    return true;
   }
 
   void SetHolds(WindowEntry& in, Cell& cell, bool holds) {
