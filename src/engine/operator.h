@@ -94,6 +94,11 @@ class Operator {
   // done then.
   virtual void RestoreWatermark(model::EventTime input) {}
 
+  // How many of its inputs, the last ones, are side inputs: they have a watermark of their own, and do not hold the input watermark.
+  virtual int side_inputs() const { return 0; }
+  // That of side input number `input` is now `watermark`.
+  virtual Status AdvanceSideWatermark(int input, model::EventTime watermark) { return absl::OkStatus(); }
+
   // Its output watermark may move with any element, not only with the input watermark.
   virtual bool generates_watermarks() const { return false; }
 
@@ -108,6 +113,8 @@ class Operator {
   virtual Status Restore(uint32_t unit, bool replaces, std::string_view payload) {
     return absl::InternalError("an operator without state was given some to restore");
   }
+  // The records of this unit are restored on every worker, not on its owner alone.
+  virtual bool restores_everywhere(uint32_t unit) const { return false; }
   // Adds the whole state of `unit` as one record that replaces all earlier ones, so that the log can drop those.
   // Called between OnMarker and whatever comes next.
   virtual Status Rewrite(uint32_t unit, EpochRecords* records) { return absl::OkStatus(); }

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "engine/exchange/broadcast.h"
 #include "engine/exchange/flatten.h"
 #include "engine/job/state_transfer.h"
 #include "engine/source/source_operator.h"
@@ -129,7 +130,7 @@ void Job::MakeChannels() {
     for (size_t from = 0; from < n; ++from) {
       connected.channels[from].resize(n);
       for (size_t to = 0; to < n; ++to) {
-        if (edge.keyed || from == to) connected.channels[from][to] = std::make_unique<Channel>();
+        if (edge.keyed || edge.broadcast || from == to) connected.channels[from][to] = std::make_unique<Channel>();
       }
     }
     edges_.push_back(std::move(connected));
@@ -140,6 +141,7 @@ StatusOr<std::unique_ptr<Operator>> Job::MakeOperator(const PlanNode& node, Stag
   const OperatorFactory& factory = *node.factory;
   switch (factory.shape) {
     case Shape::kElementwise:
+    case Shape::kSideInput:
     case Shape::kKeyed: return factory.new_operator();
     case Shape::kFlatten: return std::make_unique<FlattenOperator>();
     case Shape::kSink: return factory.new_sink_operator(deliveries_.at(node.transform).get());
@@ -187,6 +189,8 @@ Status Job::MakeStage(int worker_index, int stage_index) {
       std::unique_ptr<ExchangeSender> sender;
       if (edge.edge->keyed) {
         sender = edge.edge->keyed_by->new_sender();
+      } else if (edge.edge->broadcast) {
+        sender = std::make_unique<BroadcastSender>();
       } else {
         sender = std::make_unique<ForwardSender>();
       }
@@ -273,9 +277,14 @@ class Job::Recovery final : public ReplayVisitor {
       dropped_units_.insert({op, unit});
       return absl::OkStatus();
     }
+    if (OperatorOn(0, place->second).restores_everywhere(unit)) {
+      for (size_t w = 0; w < job_->workers_.size(); ++w) {
+        HB_RETURN_IF_ERROR(OperatorOn(w, place->second).Restore(unit, replaces, payload));
+      }
+      return absl::OkStatus();
+    }
     const size_t owner = unit % job_->workers_.size();
-    Stage& stage = *job_->workers_[owner]->stages()[place->second.first];
-    return stage.nodes()[place->second.second]->op->Restore(unit, replaces, payload);
+    return OperatorOn(owner, place->second).Restore(unit, replaces, payload);
   }
 
   Status OnNote(OperatorId op, uint32_t unit, bool replaces, std::string_view payload) override {
@@ -292,6 +301,10 @@ class Job::Recovery final : public ReplayVisitor {
   }
 
  private:
+  Operator& OperatorOn(size_t worker, const std::pair<size_t, size_t>& place) const {
+    return *job_->workers_[worker]->stages()[place.first]->nodes()[place.second]->op;
+  }
+
   static Status Unknown() {
     return absl::FailedPreconditionError(
         "the state directory holds state of a step that this pipeline does not have; give the step its old name back, name it in "

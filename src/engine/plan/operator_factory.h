@@ -24,6 +24,7 @@ enum class Shape {
   kElementwise,  // fused with what is before it
   kKeyed,        // begins a stage behind a keyed exchange
   kFlatten,      // merges its inputs
+  kSideInput,    // begins a stage: its first input stays on its worker, the others go to all workers
   kSink,         // elementwise, with a delivery of the job's
   kAnswers,      // a source of what a sink answers; its input edge is the sink, and carries nothing
 };
@@ -37,7 +38,7 @@ struct OperatorFactory final : public model::TransformPayload {
   // an operator that keeps nothing by key.
   std::string state_signature;
 
-  // kElementwise, kKeyed.
+  // kElementwise, kKeyed, kSideInput.
   std::function<std::unique_ptr<Operator>()> new_operator;
   // kKeyed: the sending half of the exchange in front of it.
   std::function<std::unique_ptr<ExchangeSender>()> new_sender;

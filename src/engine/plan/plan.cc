@@ -60,6 +60,14 @@ class Planner {
         }
         break;
       }
+      case Shape::kSideInput: {
+        const int stage = NewStage(id, *factory);
+        for (size_t port = 0; port < transform.inputs.size(); ++port) {
+          Connect(transform.inputs[port], stage, static_cast<int>(port), nullptr);
+          plan_.edges.back().broadcast = port > 0;
+        }
+        break;
+      }
       case Shape::kFlatten: {
         if (!NeedsStage(id)) break;
         const int stage = NewStage(id, *factory);
@@ -115,7 +123,9 @@ class Planner {
       for (PCollectionId input : reader.inputs) {
         if (input != merged) continue;
         const auto* factory = dynamic_cast<const OperatorFactory*>(reader.payload.get());
-        if (factory == nullptr || factory->shape == Shape::kElementwise || factory->shape == Shape::kSink) return true;
+        if (factory == nullptr || factory->shape == Shape::kElementwise || factory->shape == Shape::kSideInput || factory->shape == Shape::kSink) {
+          return true;
+        }
         if (factory->shape == Shape::kFlatten && NeedsStage(IdOf(reader))) return true;
       }
     }
@@ -157,7 +167,7 @@ std::string ToString(const Plan& plan) {
     for (const PlanNode& node : plan.stages[s].nodes) names.push_back(plan.pipeline->transform(node.transform).name);
     absl::StrAppend(&out, s, ": [", absl::StrJoin(names, ", "), "]");
     for (const PlanEdge& edge : plan.edges) {
-      if (edge.to_stage == static_cast<int>(s)) absl::StrAppend(&out, " <- ", edge.from_stage, edge.keyed ? " by key" : "");
+      if (edge.to_stage == static_cast<int>(s)) absl::StrAppend(&out, " <- ", edge.from_stage, edge.keyed ? " by key" : edge.broadcast ? " to all" : "");
     }
     absl::StrAppend(&out, "\n");
   }

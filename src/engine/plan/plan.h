@@ -15,7 +15,7 @@
 
 namespace hornbeam::engine {
 
-// An edge between stages. Keyed edges lead from every worker to every worker, others stay on the worker.
+// An edge between stages. Keyed edges and those of side inputs lead from every worker to every worker, others stay on the worker.
 struct PlanEdge {
   int from_stage = 0;
   int from_node = 0;       // index in the stage's nodes
@@ -24,6 +24,7 @@ struct PlanEdge {
   int to_port = 0;         // the input of the stage's root
   bool keyed = false;
   const OperatorFactory* keyed_by = nullptr;  // whose sender it is, when keyed
+  bool broadcast = false;  // a side input: every worker gets everything
 };
 
 struct PlanNode {

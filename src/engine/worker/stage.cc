@@ -37,8 +37,24 @@ Status Stage::Open(const std::vector<int>& outputs) {
         ->op->output(static_cast<size_t>(node.upstream_output))
         .AddConsumer(node.op.get(), 0);
   }
-  if (!inputs_.empty()) input_watermark_ = std::make_unique<InputWatermark>(inputs_.size());
+  if (!inputs_.empty()) MakeInputWatermarks();
   return absl::OkStatus();
+}
+
+void Stage::MakeInputWatermarks() {
+  int ports = 0;
+  for (const Input& input : inputs_) ports = std::max(ports, input.port + 1);
+  const int side_ports = nodes_[0]->op->side_inputs();
+  first_side_port_ = ports - side_ports;
+  std::vector<size_t> channels(static_cast<size_t>(side_ports) + 1, 0);  // of the main ports together, then of each side input
+  const auto group_of = [this](const Input& input) { return static_cast<size_t>(std::max(0, input.port - first_side_port_ + 1)); };
+  for (Input& input : inputs_) input.channel_of_port = channels[group_of(input)]++;
+  input_watermark_ = std::make_unique<InputWatermark>(channels[0]);
+  for (size_t i = 1; i < channels.size(); ++i) side_watermarks_.push_back(std::make_unique<InputWatermark>(channels[i]));
+  for (Input& input : inputs_) {
+    const size_t group = group_of(input);
+    input.watermark = group == 0 ? input_watermark_.get() : side_watermarks_[group - 1].get();
+  }
 }
 
 bool Stage::HasRoom() const {
@@ -91,15 +107,22 @@ Status Stage::Handle(size_t at, Message message) {
     case Message::Kind::kBatch:
       HB_RETURN_IF_ERROR(nodes_[0]->op->Receive(inputs_[at].port, std::move(message.batch)));
       return AfterBatch();
-    case Message::Kind::kWatermark:
-      if (!input_watermark_->Advance(at, message.watermark)) return absl::OkStatus();
-      return AdvanceWatermark(std::max(restored_watermark_, input_watermark_->Get()));
+    case Message::Kind::kWatermark: return HandleWatermark(inputs_[at], message.watermark);
     case Message::Kind::kMarker:
       inputs_[at].at_marker = true;
       ++inputs_at_marker_;
       return absl::OkStatus();
   }
   return absl::OkStatus();
+}
+
+Status Stage::HandleWatermark(Input& input, model::EventTime watermark) {
+  if (!input.watermark->Advance(input.channel_of_port, watermark)) return absl::OkStatus();
+  if (input.port >= first_side_port_) {
+    HB_RETURN_IF_ERROR(Annotate(nodes_[0]->op->AdvanceSideWatermark(input.port, input.watermark->Get()),
+                                absl::StrCat("'", nodes_[0]->context.name, "'")));
+  }
+  return AdvanceWatermark(std::max(restored_watermark_, input_watermark_->Get()));
 }
 
 Status Stage::AfterPoll() {

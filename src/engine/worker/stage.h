@@ -86,9 +86,13 @@ class Stage {
     int port = 0;
     Parker* sender = nullptr;  // told when the channel has room again
     bool at_marker = false;
+    InputWatermark* watermark = nullptr;  // of the port
+    size_t channel_of_port = 0;
   };
 
+  void MakeInputWatermarks();
   Status Handle(size_t input, Message message);
+  Status HandleWatermark(Input& input, model::EventTime watermark);
   Status AfterBatch();
   Status AfterPoll();
   Status AdvanceWatermark(model::EventTime root_input);
@@ -98,7 +102,9 @@ class Stage {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<ExchangeSender*> senders_;
   std::vector<Input> inputs_;
-  std::unique_ptr<InputWatermark> input_watermark_;
+  std::unique_ptr<InputWatermark> input_watermark_;                // of all ports but side inputs
+  std::vector<std::unique_ptr<InputWatermark>> side_watermarks_;   // one for each side input
+  int first_side_port_ = 0;
   model::EventTime restored_watermark_ = model::EventTime::Min();
   std::optional<OperatorId> watermark_id_;
   model::EventTime recorded_watermark_ = model::EventTime::Min();

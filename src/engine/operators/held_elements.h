@@ -1,0 +1,126 @@
+// Elements of a main input that wait for a window of a side input, in the order in which they came.
+//
+// They are durable, under the worker as unit (docs/formats/job_log.md, Side inputs), and each window's hold the watermark at the
+// least of its timestamps. Single-threaded.
+#ifndef HORNBEAM_ENGINE_OPERATORS_HELD_ELEMENTS_H_
+#define HORNBEAM_ENGINE_OPERATORS_HELD_ELEMENTS_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "engine/batch.h"
+#include "engine/progress/holds.h"
+#include "model/coder.h"
+
+namespace hornbeam::engine {
+
+template <typename In>
+class HeldElements {
+ public:
+  bool empty() const { return windows_.empty(); }
+  bool Holds(const model::Window& window) const { return windows_.contains(window); }
+  // The least timestamp that is held; Max() without any.
+  model::EventTime HeldTime() const { return holds_.Min(); }
+
+  // Takes element i out of `batch`.
+  void Hold(TypedBatch<In>& batch, size_t i) {
+    Log(batch, i, &changes_);
+    Add(std::move(batch.values[i]), batch.timestamps[i], batch.windows[i], batch.panes[i]);
+  }
+
+  std::vector<model::Window> Windows() const {
+    std::vector<model::Window> windows;
+    for (const auto& [window, held] : windows_) windows.push_back(window);
+    return windows;
+  }
+  // All of a window, which goes on holding the watermark until the batch has been dealt with: then call Released.
+  std::unique_ptr<TypedBatch<In>> Take(const model::Window& window) { return std::move(windows_.at(window).batch); }
+  void Released(const model::Window& window) {
+    windows_.erase(window);
+    changes_.push_back(static_cast<char>(Op::kRelease));
+    PutSigned(&changes_, window.start.us);
+    PutSigned(&changes_, window.end.us);
+  }
+
+  // For the log: what has changed since the last call; all of it; and back.
+  std::string TakeChanges() { return std::exchange(changes_, {}); }
+  void LogAll(std::string* out) const {
+    for (const auto& [window, held] : windows_) {
+      for (size_t i = 0; i < held.batch->size(); ++i) Log(*held.batch, i, out);
+    }
+  }
+  void Clear() { windows_.clear(); }
+  bool Restore(std::string_view payload) {
+    ByteReader in(payload);
+    while (in.ok() && !in.done()) {
+      const auto op = static_cast<Op>(in.Byte());
+      model::Window window;
+      window.start.us = in.Signed();
+      window.end.us = in.Signed();
+      if (op == Op::kRelease) {
+        windows_.erase(window);
+        continue;
+      }
+      In value;
+      model::EventTime timestamp;
+      if (op != Op::kHold || !model::Coder<In>::Decode(in, &value) || !model::Coder<model::EventTime>::Decode(in, &timestamp)) {
+        return false;
+      }
+      Add(std::move(value), timestamp, window, ReadPane(in));
+    }
+    return in.ok();
+  }
+
+ private:
+  enum class Op : uint8_t { kHold = 1, kRelease = 2 };
+  struct Held {
+    std::unique_ptr<TypedBatch<In>> batch;
+    engine::Hold hold;
+  };
+
+  void Add(In value, model::EventTime timestamp, const model::Window& window, const model::PaneInfo& pane) {
+    Held& held = windows_[window];
+    if (held.batch == nullptr) {
+      held.batch = std::make_unique<TypedBatch<In>>();
+      held.hold = holds_.HoldAt(timestamp);
+    } else if (timestamp < held.hold.time()) {
+      held.hold.MoveTo(timestamp);
+    }
+    held.batch->Append(std::move(value), timestamp, window, pane);
+  }
+
+  static void Log(const TypedBatch<In>& batch, size_t i, std::string* out) {
+    out->push_back(static_cast<char>(Op::kHold));
+    PutSigned(out, batch.windows[i].start.us);
+    PutSigned(out, batch.windows[i].end.us);
+    model::Coder<In>::Encode(batch.values[i], out);
+    model::Coder<model::EventTime>::Encode(batch.timestamps[i], out);
+    const model::PaneInfo& pane = batch.panes[i];
+    out->push_back(static_cast<char>(static_cast<int>(pane.timing) | (pane.is_first ? 4 : 0) | (pane.is_last ? 8 : 0)));
+    PutSigned(out, pane.index);
+    PutSigned(out, pane.on_time_index);
+  }
+  static model::PaneInfo ReadPane(ByteReader& in) {
+    model::PaneInfo pane;
+    const uint8_t flags = in.Byte();
+    pane.timing = static_cast<model::PaneTiming>(flags & 3);
+    pane.is_first = flags & 4;
+    pane.is_last = flags & 8;
+    pane.index = in.Signed();
+    pane.on_time_index = in.Signed();
+    return pane;
+  }
+
+  HoldSet holds_;  // before the windows that hold
+  std::map<model::Window, Held> windows_;
+  std::string changes_;
+};
+
+}  // namespace hornbeam::engine
+
+#endif  // HORNBEAM_ENGINE_OPERATORS_HELD_ELEMENTS_H_
