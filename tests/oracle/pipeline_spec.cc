@@ -49,16 +49,6 @@ std::string InSeconds(model::Duration d) {
   return absl::StrCat(static_cast<double>(d.us) / 1e6, " s");
 }
 
-std::string ToString(const model::WindowFn& fn) {
-  switch (fn.kind) {
-    case model::WindowFn::Kind::kGlobal: return "global";
-    case model::WindowFn::Kind::kFixed:
-      return absl::StrCat("fixed ", InSeconds(fn.size),
-                          fn.offset.us == 0 ? "" : absl::StrCat(" from ", InSeconds(fn.offset)));
-  }
-  return "?";
-}
-
 }  // namespace
 
 model::WindowingStrategy WindowingOf(const PipelineSpec& spec, int step) {
@@ -101,7 +91,7 @@ int64_t Digest(const std::vector<int64_t>& values) {
 }
 
 std::string ToString(const model::WindowingStrategy& w) {
-  std::string text = absl::StrCat(ToString(w.window_fn), ", ", model::ToString(w.trigger));
+  std::string text = absl::StrCat(model::ToString(w.window_fn), ", ", model::ToString(w.trigger));
   if (w.allowed_lateness > model::Duration{}) {
     absl::StrAppend(&text, ", lateness ", InSeconds(w.allowed_lateness));
   }
