@@ -116,6 +116,7 @@ class Generator {
   }
 
   WindowFn Windows() {
+    if (OneIn(5)) return WindowFn::Sliding(Seconds(3 + Below(20)), Seconds(2 + Below(12)), Seconds(Below(2)));
     return OneIn(6) ? WindowFn::Global()
                     : WindowFn::Fixed(Seconds(3 + Below(20)), Seconds(Below(3)));
   }

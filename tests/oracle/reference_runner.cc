@@ -118,9 +118,12 @@ class Runner {
         }
         return;
       case Kind::kWindowInto: {
-        Element next = element;
-        next.windows = AssignWindows(node.strategy.window_fn, element.timestamp);
-        Output(step, next);
+        // An element in several windows is windowed anew once for each.
+        for (size_t i = 0; i < element.windows.size(); ++i) {
+          Element next = element;
+          next.windows = AssignWindows(node.strategy.window_fn, element.timestamp);
+          Output(step, next);
+        }
         return;
       }
       case Kind::kFlatten: Output(step, element); return;

@@ -27,6 +27,15 @@ std::vector<Window> AssignWindows(const model::WindowFn& fn, EventTime timestamp
       const int64_t start = LastStartUs(timestamp, fn.size, fn.offset);
       return {{{start}, std::min<EventTime>({start + fn.size.us}, kEndOfTime)}};
     }
+    case model::WindowFn::Kind::kSliding: {
+      std::vector<Window> windows;
+      for (int64_t start = LastStartUs(timestamp, fn.period, fn.offset); start > timestamp.us - fn.size.us; start -= fn.period.us) {
+        windows.push_back({{start}, std::min<EventTime>({start + fn.size.us}, kEndOfTime)});
+      }
+      std::reverse(windows.begin(), windows.end());  // nobody promises an order
+      return windows;
+    }
+    default: break;  // not in random pipelines yet
   }
   return {};
 }

@@ -140,14 +140,13 @@ class SlidingCombineOperator final : public Operator {
 
   // The slice's entry, or null when all its windows have been put out. Counts each window that an element is too late for.
   SliceEntry* Admit(const model::Window& slice) {
-    SliceEntry& entry = FindOrAdd(slice);
-    if (!slice.IsPassedBy(watermark_)) return &entry;
+    if (!slice.IsPassedBy(watermark_)) return &FindOrAdd(slice);
     windows_.clear();
     window_fn_.WindowsOfSlice(slice, &windows_);
     const auto late = std::count_if(windows_.begin(), windows_.end(),
                                     [this](const model::Window& window) { return window.IsPassedBy(watermark_); });
     OperatorCounters::Add(counters().dropped_late, late);
-    return static_cast<size_t>(late) < windows_.size() ? &entry : nullptr;
+    return static_cast<size_t>(late) < windows_.size() ? &FindOrAdd(slice) : nullptr;
   }
 
   SliceEntry& FindOrAdd(const model::Window& slice) {
@@ -237,7 +236,7 @@ class SlidingCombineOperator final : public Operator {
       return;
     }
     SliceEntry* const slice = slices_.Find(dirty.slice);
-    if (slice == nullptr) return;
+    if (slice == nullptr || slice->tables[dirty.keys] == nullptr) return;
     Table& table = *slice->tables[dirty.keys];
     for (const uint32_t at : table.dirty) LogCell(dirty.slice, table.cells[at], log);
     table.dirty.clear();
