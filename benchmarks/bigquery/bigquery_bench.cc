@@ -245,7 +245,7 @@ class Bench {
 };
 
 double DirectQuery(const std::string& data_dir) {
-  auto database = Database::Open(data_dir + "/bigquery.duckdb");
+  auto database = Database::Open(data_dir + "/bigquery.duckdb", Database::Options());
   if (!database.ok()) Fail(database.status().message());
   auto connection = (*database)->Connect();
   double best = 1e9;
@@ -262,7 +262,7 @@ double DirectQuery(const std::string& data_dir) {
 double Appender(const Flags& flags) {
   std::filesystem::remove_all(flags.data_dir);
   std::filesystem::create_directories(flags.data_dir);
-  auto database = Database::Open(flags.data_dir + "/bigquery.duckdb");
+  auto database = Database::Open(flags.data_dir + "/bigquery.duckdb", Database::Options());
   auto connection = *(*database)->Connect();
   connection
       ->Run(

@@ -18,7 +18,7 @@ std::shared_ptr<const Table> FuzzTable() {
         {"name":"ys","type":"INT64","mode":"REPEATED"},{"name":"q","type":"RECORD","fields":[{"name":"z","type":"DATE"}]}]}]})"));
     HB_CHECK(schema.ok());
     table->schema = *schema;
-    auto database = Database::Open(":memory:");
+    auto database = Database::Open(":memory:", Database::Options());
     HB_CHECK(database.ok());
     auto connection = (*database)->Connect();
     std::string columns;
