@@ -186,13 +186,13 @@ bool TriggerMachine::ShouldFire(const TriggerState& state, size_t node,
     case Kind::kAfterEach: return ShouldFire(state, FirstUnfinishedChild(state, node), context);
     case Kind::kAfterAll:
       for (size_t child = node + 1; child < n.end; child = nodes_[child].end) {
-        if (!ShouldFire(state, child, context)) return false;
+        if (!IsFinished(state, child) && !ShouldFire(state, child, context)) return false;
       }
       return true;
     case Kind::kAfterAny:
     case Kind::kOrFinally:
       for (size_t child = node + 1; child < n.end; child = nodes_[child].end) {
-        if (ShouldFire(state, child, context)) return true;
+        if (IsFinished(state, child) || ShouldFire(state, child, context)) return true;
       }
       return false;
   }
@@ -210,15 +210,19 @@ void TriggerMachine::OnFire(TriggerState* state, size_t node, const TriggerConte
     case Kind::kAlways:
     case Kind::kNever: return;
     case Kind::kAfterCount:
-    case Kind::kAfterProcessingTime:
+    case Kind::kAfterProcessingTime: Finish(state, node); return;
     case Kind::kAfterAll:
-    case Kind::kAfterAny: Finish(state, node); return;
+    case Kind::kAfterAny:
+      if (merging_) FireParts(state, node, context);
+      Finish(state, node);
+      return;
     case Kind::kRepeatedly: OnFireRepeated(state, node + 1, context); return;
     case Kind::kAfterWatermark:
       if (IsDone(*state, node)) {
         OnFireRepeated(state, LateChild(node), context);
       } else if (context.EndOfWindowReached()) {
         Finish(state, node);
+        if (merging_ && n.has_early) MarkDone(state, node + 1);  // where windows merge, it is asked whether it is
       } else if (n.has_early) {
         OnFireRepeated(state, node + 1, context);
       }
@@ -229,12 +233,15 @@ void TriggerMachine::OnFire(TriggerState* state, size_t node, const TriggerConte
       if (FirstUnfinishedChild(*state, node) == n.end) Finish(state, node);
       return;
     case Kind::kOrFinally:
-      if (ShouldFire(*state, nodes_[node + 1].end, context)) {
+      if (const size_t until = nodes_[node + 1].end; ShouldFire(*state, until, context)) {
+        if (merging_) OnFire(state, until, context);
         Finish(state, node);
-      } else {
-        OnFire(state, node + 1, context);
-        if (IsFinished(*state, node + 1)) Finish(state, node);
+        return;
       }
+      OnFire(state, node + 1, context);
+      if (!IsFinished(*state, node + 1)) return;
+      // What the second trigger has counted may count again where windows merge.
+      merging_ ? MarkDone(state, node) : Finish(state, node);
       return;
   }
 }
@@ -263,54 +270,44 @@ void TriggerMachine::ResetSlots(TriggerState* state, size_t node) const {
   std::copy(initial_slots_.begin() + n.slot_begin, initial_slots_.begin() + n.slot_end, state->slots.begin() + n.slot_begin);
 }
 
-void TriggerMachine::SpellOutDone(TriggerState* state) const {
-  for (size_t node = 0; node < nodes_.size(); ++node) {
-    if (!IsDone(*state, node) || nodes_[node].kind == Kind::kAfterWatermark) continue;
-    for (size_t child = node + 1; child < nodes_[node].end; child = nodes_[child].end) state->done |= uint64_t{1} << child;
+// Each part that is ready has fired.
+void TriggerMachine::FireParts(TriggerState* state, size_t node, const TriggerContext& context) const {
+  for (size_t child = node + 1; child < nodes_[node].end; child = nodes_[child].end) {
+    if (ShouldFire(*state, child, context)) OnFire(state, child, context);
   }
 }
 
-void TriggerMachine::LeaveOutDone(TriggerState* state) const {
-  for (size_t node = 0; node < nodes_.size(); node = IsFinished(*state, node) ? nodes_[node].end : node + 1) {
-    if (IsFinished(*state, node)) Finish(state, node);
-  }
-  if (IsInitial(*state)) state->slots.clear();
-}
-
-void TriggerMachine::Merge(const std::vector<const TriggerState*>& from, const TriggerContext& context,
-                           TriggerState* into) const {
-  States states;
-  for (const TriggerState* state : from) {
-    states.push_back(*state);
-    SpellOutDone(&states.back());
-  }
-  SpellOutDone(into);
+void TriggerMachine::Merge(const States& from, const TriggerContext& context, TriggerState* into) const {
   if (into->slots.empty()) into->slots = initial_slots_;
-  Merge(states, 0, context, into);
-  LeaveOutDone(into);
+  Merge(from, 0, context, into);
+  if (IsInitial(*into)) into->slots.clear();
 }
 
 void TriggerMachine::Merge(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const {
   const Node& n = nodes_[node];
   const uint64_t bit = uint64_t{1} << node;
-  const auto is_done = [node](const TriggerState& state) { return IsDone(state, node); };
+  const auto is_done = [node](const TriggerState* state) { return IsDone(*state, node); };
   switch (n.kind) {
     case Kind::kDefault:
     case Kind::kAlways:
     case Kind::kNever: return;
-    case Kind::kAfterCount:
-    case Kind::kAfterProcessingTime: {
+    case Kind::kAfterCount: {
       // Done in one, done in all.
       ResetSlots(into, node);
       if (std::any_of(from.begin(), from.end(), is_done)) {
         into->done |= bit;
         return;
       }
-      int64_t& slot = into->slots[n.slot_begin];
-      for (const TriggerState& state : from) {
-        const int64_t other = Slot(state, node);
-        slot = n.kind == Kind::kAfterCount ? slot + other : std::min(slot, other);
-      }
+      for (const TriggerState* state : from) into->slots[n.slot_begin] += Slot(*state, node);
+      return;
+    }
+    case Kind::kAfterProcessingTime: {
+      // Done only if it is done in the window that goes on; otherwise it waits for the first deadline, or, where there is none
+      // left, for the next element.
+      ResetSlots(into, node);
+      if (IsDone(*into, node)) return;
+      int64_t& deadline = into->slots[n.slot_begin];
+      for (const TriggerState* state : from) deadline = std::min(deadline, Slot(*state, node));
       return;
     }
     case Kind::kAfterWatermark: MergeAfterWatermark(from, node, context, into); return;
@@ -339,9 +336,10 @@ void TriggerMachine::MergeAfterWatermark(const States& from, size_t node, const 
   const Node& n = nodes_[node];
   const uint64_t bit = uint64_t{1} << node;
   const bool over = context.EndOfWindowReached() &&
-                    std::all_of(from.begin(), from.end(), [node](const TriggerState& s) { return IsDone(s, node); });
+                    std::all_of(from.begin(), from.end(), [node](const TriggerState* s) { return IsDone(*s, node); });
   if (over) {
     into->done |= bit;
+    if (n.has_early) MarkDone(into, node + 1);
     if (n.has_late) Merge(from, LateChild(node), context, into);
     return;
   }
@@ -350,7 +348,10 @@ void TriggerMachine::MergeAfterWatermark(const States& from, size_t node, const 
     Merge(from, node + 1, context, into);
     into->done &= ~(uint64_t{1} << (node + 1));
   }
-  if (n.has_late) Reset(into, LateChild(node));
+  if (n.has_late) {
+    ResetSlots(into, LateChild(node));
+    into->done &= ~(uint64_t{1} << LateChild(node));
+  }
 }
 
 void TriggerMachine::MergeInTurn(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const {
@@ -369,10 +370,11 @@ void TriggerMachine::MergeInTurn(const States& from, size_t node, const TriggerC
   into->done = all ? into->done | bit : into->done & ~bit;
 }
 
-// Nothing below a finished node is looked at again until it is reset, so it is left clean.
+// Nothing below a finished node is looked at again until it is reset, so it is left clean; but where windows merge, a part that
+// had not finished may bring the whole on again.
 void TriggerMachine::Finish(TriggerState* state, size_t node) const {
-  Reset(state, node);
-  state->done |= uint64_t{1} << node;
+  merging_ ? ResetSlots(state, node) : Reset(state, node);
+  MarkDone(state, node);
 }
 
 // Nodes that are not active have been reset, so every deadline that is set counts.

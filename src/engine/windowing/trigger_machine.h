@@ -143,17 +143,16 @@ class TriggerMachine {
   bool ShouldFire(const TriggerState& state, size_t node, const TriggerContext& context) const;
   void OnFire(TriggerState* state, size_t node, const TriggerContext& context) const;
   void OnFireRepeated(TriggerState* state, size_t node, const TriggerContext& context) const;
-  using States = std::vector<TriggerState>;
+  using States = std::vector<const TriggerState*>;
   void Merge(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const;
   void MergeAfterWatermark(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const;
   void MergeInTurn(const States& from, size_t node, const TriggerContext& context, TriggerState* into) const;
-  // The parts of a node that is done are done, which the state leaves out.
-  void SpellOutDone(TriggerState* state) const;
-  void LeaveOutDone(TriggerState* state) const;
+  void FireParts(TriggerState* state, size_t node, const TriggerContext& context) const;
   void Reset(TriggerState* state, size_t node) const;
   // What the subtree has counted is gone; what has finished stays so.
   void ResetSlots(TriggerState* state, size_t node) const;
   void Finish(TriggerState* state, size_t node) const;
+  static void MarkDone(TriggerState* state, size_t node) { state->done |= uint64_t{1} << node; }
 
   const bool merging_;
   std::vector<Node> nodes_;  // the root is the first
