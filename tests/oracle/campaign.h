@@ -20,7 +20,6 @@ struct CampaignResult {
   uint64_t runs = 0;         // pipelines times modes
   uint64_t panes = 0;        // that the reference put out
   uint64_t whole_panes = 0;  // of them those that are compared pane by pane
-  uint64_t known_open = 0;   // runs that differ for a known reason (known_open.h)
   std::vector<uint64_t> failed_seeds;
   std::string report;  // of each failure: the seed, the mode, the pipeline, both outputs
 };

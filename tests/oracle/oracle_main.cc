@@ -47,7 +47,6 @@ int Main(int argc, char** argv) {
     total.runs += part.runs;
     total.panes += part.panes;
     total.whole_panes += part.whole_panes;
-    total.known_open += part.known_open;
     total.failed_seeds.insert(total.failed_seeds.end(), part.failed_seeds.begin(),
                               part.failed_seeds.end());
   }

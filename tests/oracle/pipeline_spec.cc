@@ -56,7 +56,10 @@ model::WindowingStrategy WindowingOf(const PipelineSpec& spec, int step) {
   const Step& s = spec.steps[static_cast<size_t>(step)];
   if (s.kind == Kind::kWindowInto) return s.windowing;
   model::WindowingStrategy windowing = WindowingOf(spec, s.inputs[0]);
-  if (s.is_grouping()) windowing.trigger = windowing.trigger.Continuation();
+  if (s.is_grouping()) {
+    windowing.trigger = windowing.trigger.Continuation();
+    windowing.already_merged = windowing.window_fn.merges();
+  }
   return windowing;
 }
 

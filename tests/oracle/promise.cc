@@ -40,12 +40,20 @@ StatusOr<Promise> OfGrouping(const PipelineSpec& spec, size_t at, Promise input,
   const model::WindowingStrategy windowing = WindowingOf(spec, spec.steps[at].inputs[0]);
   Promise promise = input;
   promise.order = Order::kPerKey;
+  // Beam's merging loses what meets a window that is closed; the engine keeps it
+  // (merging_grouping.h).
+  if (windowing.merges() && windowing.trigger.MayLoseData(windowing.allowed_lateness)) {
+    return Refuse(at, "closes windows that may merge");
+  }
+  const bool in_one_queue = mode.workers == 1 && !mode.crashes;
   const bool has_late_panes = windowing.allowed_lateness > model::Duration{};
-  promise.is_steady = input.is_steady && !UsesClock(windowing.trigger) &&
-                      ((mode.workers == 1 && !mode.crashes) || !has_late_panes);
-  if (input.is_steady && (input.order != Order::kNone || FollowsWatermark(windowing)))
-    return promise;
+  const bool uses_clock = UsesClock(windowing.trigger);
+  promise.is_steady = input.is_steady && !uses_clock && (in_one_queue || !has_late_panes);
+  promise.is_prompt = input.is_prompt && (in_one_queue || FollowsWatermark(windowing));
+  const bool in_order = input.order != Order::kNone || FollowsWatermark(windowing);
+  if (in_order && input.is_steady && (input.is_prompt || !uses_clock)) return promise;
   promise.promised = Promised::kUnion;
+  if (windowing.merges()) return Refuse(at, "may fire before or after windows have merged");
   if (windowing.trigger.MayLoseData(windowing.allowed_lateness)) {
     return Refuse(at, "may lose data, and which depends on the order");
   }
@@ -65,6 +73,7 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
     const Promise& input = before[static_cast<size_t>(from)];
     promise.order = std::max(promise.order, input.order);
     promise.is_steady &= input.is_steady;
+    promise.is_prompt &= input.is_prompt;
   }
   if (step.is_grouping()) return OfGrouping(spec, at, promise, mode);
   switch (step.kind) {
@@ -80,6 +89,7 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
       if (step.inputs.size() > 1) promise.order = Order::kNone;
       break;
     case Kind::kDeduplicate:
+      if (WindowingOf(spec, step.inputs[0]).merges()) return Refuse(at, "has no windows yet");
       if (promise.order == Order::kNone || !promise.is_steady) {
         return Refuse(at, "keeps the first element, and which that is depends on the order");
       }
@@ -87,6 +97,7 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
       break;
     case Kind::kWindowInto:
       if (!promise.is_steady) return Refuse(at, "windows anew what may be late or not");
+      if (WindowingOf(spec, step.inputs[0]).already_merged) promise.order = Order::kNone;
       break;
     default: break;
   }

@@ -1,15 +1,17 @@
 // What the engine promises about a pipeline's outputs, so that exactly that is compared.
 //
 // With one TestStream every pane is promised, as long as the elements of each key come in an order
-// of their own and meet the same watermarks. Three things take that away, in Beam as here, and then
+// of their own and meet the same watermarks. Four things take that away, in Beam as here, and then
 // a grouping promises what all its panes together hold, or, accumulating, what the last one holds:
-//  - Elements of different origins meet under one key (a Flatten, new keys behind a grouping):
-//  their
-//    order depends on workers and batches.
+//  - Elements of different origins meet under one key (a Flatten; new keys behind a grouping; new
+//    windows behind merging ones, which may end at the same instant): their order depends on
+//    workers and batches.
 //  - Panes that are late where they are put out (a grouping in front allows lateness): with several
 //    workers, the watermark of all of them may or may not have passed when such a pane arrives; and
 //    a restart shows holds that were released since the watermark moved last.
 //  - A processing-time trigger in front: so it is with a watermark that a firing releases.
+//  - A processing-time trigger behind a grouping that fires before the end of its windows, with
+//    several workers or a restart: whether the clock or the released watermark moves first.
 #ifndef HORNBEAM_TESTS_ORACLE_PROMISE_H_
 #define HORNBEAM_TESTS_ORACLE_PROMISE_H_
 
@@ -34,11 +36,13 @@ struct Promise {
   };
   Order order = Order::kTotal;
   bool is_steady = true;  // elements meet the same watermarks in all modes
+  bool is_prompt = true;  // and the watermark moves at the same steps of the clock
   Promised promised = Promised::kPanes;
 };
 
 // Of each step, or INVALID_ARGUMENT for a pipeline of which nothing can be said, as where a
-// grouping that promises a union has a trigger that loses data, or is read by another step.
+// grouping that promises a union has a trigger that loses data, or windows that merge, or is read
+// by another step.
 StatusOr<std::vector<Promise>> PromisesOf(const PipelineSpec& spec, const TestMode& mode);
 
 }  // namespace hornbeam::oracle

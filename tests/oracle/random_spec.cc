@@ -1,12 +1,14 @@
 #include "random_spec.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/rng.h"
 #include "promise.h"
+#include "two_spans.h"
 
 namespace hornbeam::oracle {
 namespace {
@@ -116,9 +118,19 @@ class Generator {
   }
 
   WindowFn Windows() {
-    if (OneIn(5)) return WindowFn::Sliding(Seconds(3 + Below(20)), Seconds(2 + Below(12)), Seconds(Below(2)));
-    return OneIn(6) ? WindowFn::Global()
-                    : WindowFn::Fixed(Seconds(3 + Below(20)), Seconds(Below(3)));
+    const int64_t size_s = 3 + Below(20);
+    switch (Below(10)) {
+      case 0: return WindowFn::Global();
+      case 1:
+      case 2: {
+        const int period_s = 2 + Below(10);
+        return WindowFn::Sliding(Seconds(size_s), Seconds(period_s), Seconds(Below(period_s)));
+      }
+      case 3:
+      case 4: return WindowFn::Sessions(Seconds(size_s));
+      case 5: return WindowFn::Custom(std::make_shared<TwoSpans>(Seconds(size_s), OneIn(2)));
+      default: return WindowFn::Fixed(Seconds(size_s), Seconds(Below(3)));
+    }
   }
 
   WindowingStrategy Windowing() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "reference_windows.h"
+
 namespace hornbeam::oracle {
 
 using model::EventTime;
@@ -25,13 +27,67 @@ EventTime ReferenceGrouping::OutputWatermark(const Cell& cell, const Window& win
 void ReferenceGrouping::AddElement(const Element& element, model::ProcessingTime now) {
   now_ = now;
   for (const Window& window : element.windows) {
-    if (!IsExpired(window)) AddToWindow(element, window);
+    if (IsExpired(window)) continue;
+    AddToWindow(element, strategy_.merges() ? Join(element.key, window) : window);
+  }
+}
+
+// A window that is closed takes part as if it were new.
+Window ReferenceGrouping::Join(const std::string& key, const Window& window) {
+  std::set<Window> windows{window};
+  for (const auto& [id, cell] : cells_) {
+    if (id.second == key && !cell.trigger.is_finished()) windows.insert(id.first);
+  }
+  Window own = window;
+  for (const auto& merge : MergeWindows(strategy_.window_fn, {windows.begin(), windows.end()})) {
+    if (std::count(merge.from.begin(), merge.from.end(), window) > 0) own = merge.into;
+    MergeCells(key, merge);
+  }
+  return own;
+}
+
+void ReferenceGrouping::MergeCells(const std::string& key,
+                                   const model::CustomWindowFn::MergeResult& merge) {
+  std::vector<Cell> from;
+  Cell merged(strategy_.trigger, true);
+  for (const Window& window : merge.from) {
+    const auto at = cells_.find({window, key});
+    if (at == cells_.end() || at->second.trigger.is_finished()) continue;
+    if (window == merge.into) merged = at->second;  // its panes go on
+    from.push_back(std::move(at->second));
+    cells_.erase(at);
+  }
+  if (from.empty()) return;
+  std::vector<const ReferenceTrigger*> triggers;
+  merged.values.clear();
+  for (const Cell& cell : from) {
+    triggers.push_back(&cell.trigger);
+    merged.values.insert(merged.values.end(), cell.values.begin(), cell.values.end());
+    merged.is_empty = merged.is_empty && cell.is_empty;
+  }
+  merged.trigger.Merge(triggers, MomentOf(merge.into));
+  MergeHolds(from, merge.into, &merged);
+  cells_.insert_or_assign({merge.into, key}, std::move(merged));
+}
+
+void ReferenceGrouping::MergeHolds(const std::vector<Cell>& from, const Window& window,
+                                   Cell* into) const {
+  into->hold.reset();
+  if (strategy_.timestamp_combiner == model::TimestampCombiner::kEndOfWindow) {
+    return AddHold(*into, window, window.start);
+  }
+  const bool latest = strategy_.timestamp_combiner == model::TimestampCombiner::kLatest;
+  for (const Cell& cell : from) {
+    if (!cell.hold) continue;
+    if (!into->hold || (latest ? *cell.hold > *into->hold : *cell.hold < *into->hold)) {
+      into->hold = cell.hold;
+    }
   }
 }
 
 void ReferenceGrouping::AddToWindow(const Element& element, const Window& window) {
   const Id id{window, element.key};
-  Cell& cell = cells_.try_emplace(id, strategy_.trigger).first->second;
+  Cell& cell = cells_.try_emplace(id, strategy_.trigger, strategy_.merges()).first->second;
   if (cell.trigger.is_finished()) return;
   cell.is_empty = false;
   if (window.MaxTimestamp() >= watermark_) cell.end_is_ahead = true;
@@ -42,7 +98,7 @@ void ReferenceGrouping::AddToWindow(const Element& element, const Window& window
 }
 
 // An element that is behind the output watermark cannot hold it, and has no part in the timestamp.
-void ReferenceGrouping::AddHold(Cell& cell, const Window& window, EventTime timestamp) {
+void ReferenceGrouping::AddHold(Cell& cell, const Window& window, EventTime timestamp) const {
   const bool end = strategy_.timestamp_combiner == model::TimestampCombiner::kEndOfWindow;
   const EventTime hold = end ? window.MaxTimestamp() : timestamp;
   if (hold < OutputWatermark(cell, window) || window.MaxTimestamp() < watermark_) return;

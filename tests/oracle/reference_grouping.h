@@ -1,6 +1,7 @@
 // Beam's GroupByKey for one element, one step of the watermark or one step of the clock at a time:
-// ReduceFnRunner, PaneInfoTracker and WatermarkHold of Beam's runners/core-java, without their
-// bundles. It keeps every element of every pane, and looks at every window whenever time moves.
+// ReduceFnRunner, MergingActiveWindowSet, PaneInfoTracker and WatermarkHold of Beam's
+// runners/core-java, without their bundles. It keeps every element of every pane, and looks at
+// every window whenever time moves.
 //
 // What Beam leaves to its runners is settled so:
 //  - The output watermark that decides whether a pane is late, and whether an element still has a
@@ -62,7 +63,7 @@ class ReferenceGrouping {
 
  private:
   struct Cell {
-    explicit Cell(const model::Trigger& trigger_spec) : trigger(trigger_spec) {}
+    Cell(const model::Trigger& trigger_spec, bool merging) : trigger(trigger_spec, merging) {}
     ReferenceTrigger trigger;
     std::vector<int64_t> values;           // what the next pane holds
     bool is_empty = true;                  // nothing has come since the last pane
@@ -79,8 +80,13 @@ class ReferenceGrouping {
     return {window.MaxTimestamp() < watermark_, now_};
   }
   model::EventTime OutputWatermark(const Cell& cell, const model::Window& window) const;
+  // The window that an element of `window` gets: itself, or what it merges into with the key's
+  // others.
+  model::Window Join(const std::string& key, const model::Window& window);
+  void MergeCells(const std::string& key, const model::CustomWindowFn::MergeResult& merge);
+  void MergeHolds(const std::vector<Cell>& from, const model::Window& window, Cell* into) const;
   void AddToWindow(const Element& element, const model::Window& window);
-  void AddHold(Cell& cell, const model::Window& window, model::EventTime timestamp);
+  void AddHold(Cell& cell, const model::Window& window, model::EventTime timestamp) const;
   void FireIfReady(Cell& cell, const Id& id);
   void PutOut(Cell& cell, const Id& id, bool is_finished);
   bool IsWanted(const Cell& cell, bool is_finished, model::PaneTiming timing) const;

@@ -38,6 +38,7 @@ class Runner {
       node.output_strategy = node.strategy;
       if (!Spec(i).is_grouping()) continue;
       node.output_strategy.trigger = ContinuationOf(node.strategy.trigger);
+      node.output_strategy.already_merged = node.strategy.window_fn.merges();
       node.grouping = std::make_unique<ReferenceGrouping>(
           node.strategy, [this, i](Firing firing) { PutOut(i, std::move(firing)); });
     }
@@ -97,6 +98,19 @@ class Runner {
     Forward(step, element);
   }
 
+  // Windows of a program's own function are elements of their own from here on, so that they come
+  // in one order also where they merge.
+  void OutputWindowed(int step, const Element& element) {
+    if (nodes_[At(step)].strategy.window_fn.kind != model::WindowFn::Kind::kCustom) {
+      return Output(step, element);
+    }
+    for (const model::Window& window : element.windows) {
+      Element one = element;
+      one.windows = {window};
+      Output(step, one);
+    }
+  }
+
   void PutOut(int step, Firing firing) {
     std::vector<int64_t> values = Reduce(Spec(step).kind, std::move(firing.values));
     outputs_[step].push_back({firing.key, values, firing.window, firing.timestamp, firing.pane});
@@ -117,15 +131,13 @@ class Runner {
           Output(step, next);
         }
         return;
-      case Kind::kWindowInto: {
-        // An element in several windows is windowed anew once for each.
-        for (size_t i = 0; i < element.windows.size(); ++i) {
+      case Kind::kWindowInto:
+        for (size_t i = 0; i < element.windows.size(); ++i) {  // once for each window that it had
           Element next = element;
           next.windows = AssignWindows(node.strategy.window_fn, element.timestamp);
-          Output(step, next);
+          OutputWindowed(step, next);
         }
         return;
-      }
       case Kind::kFlatten: Output(step, element); return;
       case Kind::kDeduplicate: Deduplicate(step, element); return;
       default: node.grouping->AddElement(element, now_); return;

@@ -12,6 +12,10 @@ namespace hornbeam::oracle {
 // In the order of their starts.
 std::vector<model::Window> AssignWindows(const model::WindowFn& fn, model::EventTime timestamp);
 
+// Which windows of a key, in ascending order, become which one. REQUIRES: fn.merges().
+std::vector<model::CustomWindowFn::MergeResult> MergeWindows(
+    const model::WindowFn& fn, const std::vector<model::Window>& windows);
+
 }  // namespace hornbeam::oracle
 
 #endif  // HORNBEAM_TESTS_ORACLE_REFERENCE_WINDOWS_H_

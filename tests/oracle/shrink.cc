@@ -84,6 +84,9 @@ class Candidates {
     Rewindow(step, [&](WindowingStrategy& w) { w.on_time_behavior = plain.on_time_behavior; });
     Rewindow(step, [&](WindowingStrategy& w) { w.allowed_lateness = plain.allowed_lateness; });
     Rewindow(step, [&](WindowingStrategy& w) { w.window_fn.offset = {}; });
+    Rewindow(step, [&](WindowingStrategy& w) {
+      if (!w.window_fn.is_partition()) w.window_fn = model::WindowFn::Fixed(model::Seconds(10));
+    });
     Rewindow(step, [&](WindowingStrategy& w) { w.window_fn = plain.window_fn; });
     for (Trigger& trigger : Simpler(from_.spec.steps[step].windowing.trigger)) {
       Rewindow(step, [&](WindowingStrategy& w) { w.trigger = std::move(trigger); });

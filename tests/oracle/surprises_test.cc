@@ -148,5 +148,88 @@ TEST(SurprisesTest, TheEndOfOrFinallyCountsOverAllPanes) {
       {"a {1, 2} early 0/-1", "a {3, 4} early 1/-1", "a {5} early 2/-1 last"});
 }
 
+// ---- What random pipelines have found, at its smallest
+// -------------------------------------------
+
+// Every window is asked at its end, whatever its trigger, and Always says yes.
+TEST(FoundTest, AlwaysHasAnEmptyOnTimePaneWhereLatenessIsAllowed) {
+  ExpectPanes(Grouped({Ev(1, 1), WatermarkTo(10)}, Tens(Trigger::Always())),
+              {"a {1} early 0/-1", "a {} on time 1/0"});
+}
+
+// The pane's own hold keeps the output watermark back, so what comes behind the input watermark may
+// still move it.
+TEST(FoundTest, LatestTakesWhatIsBehindTheWatermarkButNotBehindThePane) {
+  model::WindowingStrategy windowing = Tens();
+  windowing.timestamp_combiner = model::TimestampCombiner::kLatest;
+  ExpectPanes(Grouped({Ev(1, 2), WatermarkTo(8), Ev(2, 5)}, windowing),
+              {"a {1, 2} on time 0/0 @5"});
+}
+
+// It holds nothing, so nothing is on time when its pane comes after the end of the window.
+TEST(FoundTest, AnElementBehindTheWatermarkHoldsNothingWithEarliest) {
+  model::WindowingStrategy windowing = Tens(Trigger::Repeatedly(Trigger::AfterCount(2)));
+  windowing.timestamp_combiner = model::TimestampCombiner::kEarliest;
+  ExpectPanes(Grouped({WatermarkTo(8), Ev(1, 5), WatermarkTo(12), Ev(2, 6)}, windowing),
+              {"a {1, 2} late 0/0"});
+  windowing.timestamp_combiner = model::TimestampCombiner::kEndOfWindow;
+  ExpectPanes(Grouped({WatermarkTo(8), Ev(1, 5), WatermarkTo(12), Ev(2, 6)}, windowing),
+              {"a {1, 2} on time 0/0"});
+}
+
+// A restart does not ask the trigger again at the end of a window that had passed before.
+TEST(FoundTest, ARestartDoesNotReachTheEndOfAWindowAgain) {
+  const Trigger trigger = Trigger::AfterEach(
+      {Trigger::AfterWatermark(), Trigger::AfterWatermark().WithLate(Trigger::AfterCount(2))});
+  ExpectPanes(Grouped({WatermarkTo(21), Ev(1, 1), Ev(2, 1), Ev(3, 1), Ev(4, 1)}, Tens(trigger)),
+              {"a {1} late 0/0", "a {2} late 1/1", "a {3, 4} late 2/2"});
+}
+
+// The last pane of the global window can be windowed anew: no window goes on behind the end of
+// time.
+TEST(FoundTest, FixedWindowsEndWithTheGlobalWindow) {
+  PipelineSpec spec = Grouped({Ev(1, 1)}, {});
+  Step window{.kind = Step::Kind::kWindowInto, .inputs = {1}};
+  window.windowing.window_fn = model::WindowFn::Fixed(Seconds(22));
+  spec.steps.push_back(window);
+  spec.steps.push_back({.kind = Step::Kind::kSum, .inputs = {2}});
+  ExpectPanes(spec, {"a {2} on time 0/0 last"});
+  for (const Pane& pane : RunReference(spec).at(3)) {
+    EXPECT_EQ(pane.window.MaxTimestamp(), EventTime::EndOfGlobalWindow());
+  }
+}
+
+model::WindowingStrategy TenSecondSessions(Trigger trigger) {
+  model::WindowingStrategy windowing = Tens(std::move(trigger));
+  windowing.window_fn = model::WindowFn::Sessions(Seconds(10));
+  return windowing;
+}
+
+// AfterProcessingTime is over in a merged window only if that window was there before.
+TEST(FoundTest, AClockThatHasFiredIsOnAgainInAMergedSession) {
+  const Trigger trigger = Trigger::AfterEach(
+      {Trigger::AfterProcessingTime({}), Trigger::Repeatedly(Trigger::AfterCount(2))});
+  ExpectPanes(Grouped({Ev(1, 0), Ev(2, 5)}, TenSecondSessions(trigger)),
+              {"a {1} early 0/-1", "a {2} early 0/-1"});
+}
+
+// Of an AfterAny that has fired, what had not fired itself begins again in a merged window.
+TEST(FoundTest, AnAfterAnyThatHasFiredIsOnAgainInAMergedSession) {
+  const Trigger trigger =
+      Trigger::AfterEach({Trigger::AfterAny({Trigger::AfterCount(2), Trigger::Default()}),
+                          Trigger::Repeatedly(Trigger::AfterCount(1))});
+  ExpectPanes(Grouped({Ev(1, 0), WatermarkTo(12), Ev(2, 5)}, TenSecondSessions(trigger)),
+              {"a {1} on time 0/0", "a {2} on time 0/0"});
+}
+
+// The early trigger of a session that has ended is over, and so what others have counted for theirs
+// is lost.
+TEST(FoundTest, EarlyCountsAreLostWhereASessionMergesWithOneThatHasEnded) {
+  const Trigger trigger =
+      Trigger::AfterWatermark().WithEarly(Trigger::AfterCount(2)).WithLate(Trigger::AfterCount(1));
+  ExpectPanes(Grouped({Ev(1, 0), Ev(2, 11), WatermarkTo(12), Ev(3, 5)}, TenSecondSessions(trigger)),
+              {"a {1} on time 0/0", "a {2, 3} on time 0/0"});
+}
+
 }  // namespace
 }  // namespace hornbeam::oracle
