@@ -10,6 +10,7 @@
 #include "hornbeam/hornbeam.h"
 #include "hornbeam/testing/collector.h"
 #include "hornbeam/testing/test_stream.h"
+#include "hornbeam/transforms/side_input.h"
 
 namespace hornbeam::oracle {
 namespace {
@@ -32,6 +33,22 @@ struct Concat {
     into = std::move(merged);
   }
   Values ExtractOutput(const Values& all) const { return all; }
+};
+
+// kBuffer.
+struct Buffer : StatefulDoFn {
+  BagState<int64_t> values{"values"};
+  ValueState<EventTime> first{"first"};
+  EventTimer flush{"flush"};
+  void ProcessElement(const Event& event, const ElementContext& context, OutputReceiver<Event>&) {
+    if (first.IsEmpty() || context.timestamp() < first.Read()) first.Write(context.timestamp());
+    values.Add(event.value);
+    flush.WithOutputTimestamp(first.Read()).Set(context.window().MaxTimestamp());
+  }
+  void OnTimer(const std::string& key, const TimerContext&, OutputReceiver<Event>& out) {
+    out.Output({key, Digest(values.Take())});
+    first.Clear();
+  }
 };
 
 // The values of an element as the oracle compares them.
@@ -114,6 +131,15 @@ class Builder {
         return Observed(Flatten(name_, inputs));
       }
       case Kind::kDeduplicate: return Observed(input.Apply(name_, DeduplicatePerWindow()));
+      case Kind::kBuffer: return Observed(input.Apply(name_, ParDo<Event>(Buffer())));
+      case Kind::kLookUp: {
+        const auto view = InputOf(step.inputs[1]).Apply(absl::StrCat(name_, "/View"), AsMap());
+        const auto look = [](const Event& event, const auto& values) {
+          const auto at = values.find(event.key);
+          return Event{event.key, event.value + (at == values.end() ? 0 : at->second)};
+        };
+        return Observed(input.Apply(name_, MapWithSideInputs(look, view)));
+      }
       case Kind::kGroupByKey: return Digested(input.Apply(name_, GroupByKey()));
       case Kind::kSum: return Digested(input.Apply(name_, CombinePerKey(Sum<int64_t>())));
       case Kind::kMax: return Digested(input.Apply(name_, CombinePerKey(Max<int64_t>())));

@@ -21,6 +21,8 @@ const char* Name(Kind kind) {
     case Kind::kWindowInto: return "WindowInto";
     case Kind::kFlatten: return "Flatten";
     case Kind::kDeduplicate: return "DeduplicatePerWindow";
+    case Kind::kBuffer: return "Buffer";
+    case Kind::kLookUp: return "LookUp";
     case Kind::kGroupByKey: return "GroupByKey";
     case Kind::kSum: return "CombinePerKey(Sum)";
     case Kind::kMax: return "CombinePerKey(Max)";
@@ -71,7 +73,8 @@ bool HasConsumer(const PipelineSpec& spec, int step) {
 
 bool IsObserved(const PipelineSpec& spec, int step) {
   const Step& s = spec.steps[static_cast<size_t>(step)];
-  return s.is_grouping() || s.kind == Kind::kDeduplicate || !HasConsumer(spec, step);
+  return s.is_grouping() || s.kind == Kind::kDeduplicate || s.kind == Kind::kBuffer ||
+         !HasConsumer(spec, step);
 }
 
 std::vector<Event> ApplyElementwise(const Step& step, const Event& event) {

@@ -40,8 +40,10 @@ struct Step {
     kFilter,       // value mod (n + 1) is not 0
     kWithKeys,     // the key becomes "g" and value mod n
     kWindowInto,   // windowing
-    kFlatten,      // of all inputs; the others have one
+    kFlatten,      // of all inputs; most others have one
     kDeduplicate,  // the first of each key and window
+    kBuffer,       // a DoFn with state: what has come, at the end of the window, by a timer
+    kLookUp,       // a DoFn with a side input, the second of inputs: adds the key's value there
     kGroupByKey,
     kSum,
     kMax,
@@ -68,7 +70,7 @@ struct PipelineSpec {
 // The windowing of a step's output; of kSource the default.
 model::WindowingStrategy WindowingOf(const PipelineSpec& spec, int step);
 bool HasConsumer(const PipelineSpec& spec, int step);
-// Steps whose output both sides report: groupings, deduplications, and what nobody reads.
+// Steps whose output both sides report: groupings, what has state, and what nobody reads.
 bool IsObserved(const PipelineSpec& spec, int step);
 
 // The user's code, the same on both sides: what kMap, kFlatMap, kFilter and kWithKeys make of one

@@ -31,6 +31,17 @@ bool FollowsWatermark(const model::WindowingStrategy& windowing) {
          });
 }
 
+// A collection that is a map by key in each window, and the same whenever one looks: each key's one
+// pane.
+bool IsMap(const PipelineSpec& spec, int step) {
+  if (step == Step::kSource || spec.steps[static_cast<size_t>(step)].kind != Kind::kSum)
+    return false;
+  const model::WindowingStrategy windowing = WindowingOf(spec, step);
+  return windowing.trigger == Trigger::Default() &&
+         windowing.allowed_lateness == model::Duration{} && !windowing.window_fn.merges() &&
+         windowing.window_fn.kind != model::WindowFn::Kind::kCustom;
+}
+
 Status Refuse(size_t step, const char* why) {
   return absl::InvalidArgumentError(absl::StrCat("step #", step, " ", why));
 }
@@ -75,6 +86,9 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
     promise.is_steady &= input.is_steady;
     promise.is_prompt &= input.is_prompt;
   }
+  // Without a grouping in front, so that its watermark is the source's.
+  const bool is_from_source = step.inputs[0] == Step::kSource ||
+                              before[static_cast<size_t>(step.inputs[0])].order == Order::kTotal;
   if (step.is_grouping()) return OfGrouping(spec, at, promise, mode);
   switch (step.kind) {
     case Kind::kWithKeys:
@@ -94,6 +108,27 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
         return Refuse(at, "keeps the first element, and which that is depends on the order");
       }
       promise.order = Order::kPerKey;
+      break;
+    case Kind::kBuffer: {
+      if (WindowingOf(spec, step.inputs[0]).merges()) return Refuse(at, "has no windows yet");
+      if (promise.order == Order::kNone || !promise.is_steady) {
+        return Refuse(at, "puts out what has come so far, which depends on the order");
+      }
+      promise.order = Order::kPerKey;
+      // Its timers hold the watermark at elements that are behind it: late panes, for what follows.
+      const bool in_one_queue = mode.workers == 1 && !mode.crashes;
+      promise.is_steady = promise.is_prompt = in_one_queue;
+      break;
+    }
+    case Kind::kLookUp:
+      if (step.inputs.size() != 2 || !IsMap(spec, step.inputs[1])) {
+        return Refuse(at, "looks into what may change");
+      }
+      if (WindowingOf(spec, step.inputs[0]).merges()) return Refuse(at, "has no windows yet");
+      // Elements that wait come when their windows are seen: in which order, nobody promises.
+      if (!is_from_source || HasConsumer(spec, static_cast<int>(at))) {
+        return Refuse(at, "may find an element late or not");
+      }
       break;
     case Kind::kWindowInto:
       if (!promise.is_steady) return Refuse(at, "windows anew what may be late or not");

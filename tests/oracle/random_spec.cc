@@ -32,7 +32,9 @@ class Generator {
     at = Elementwise(at, 1);
     if (OneIn(5)) at = Flattened(at);
     if (OneIn(6)) at = TryAdd(Kind::kDeduplicate, {at}, at);
+    if (OneIn(8)) at = TryAdd(Kind::kBuffer, {at}, at);
     const int windowed = at;
+    if (OneIn(8)) LookedUp(at);
     at = Grouped(at);
     if (OneIn(3)) Grouped(windowed);
     for (int more = Below(3); more > 0; --more) at = Chained(at);
@@ -85,7 +87,20 @@ class Generator {
     if (OneIn(3)) from = Windowed(from);
     if (OneIn(6)) from = Flattened(from);
     if (OneIn(8)) from = TryAdd(Kind::kDeduplicate, {from}, from);
+    if (OneIn(8)) from = TryAdd(Kind::kBuffer, {from}, from);
     return Grouped(from);
+  }
+  // Looks up its keys in a sum of its own windows, which fires once.
+  void LookedUp(int from) {
+    Step side;
+    side.kind = Kind::kWindowInto;
+    side.inputs = {Elementwise(Step::kSource, 1)};
+    do {
+      side.windowing.window_fn = Windows();
+    } while (side.windowing.window_fn.merges());
+    const int windowed = Try(std::move(side), Step::kSource);
+    const int sums = TryAdd(Kind::kSum, {windowed}, Step::kSource);
+    if (sums != Step::kSource) TryAdd(Kind::kLookUp, {from, sums}, from);
   }
 
   // A trigger that fires once.

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "reference_buffer.h"
 #include "reference_grouping.h"
 #include "reference_windows.h"
 
@@ -36,6 +37,14 @@ class Runner {
       Node& node = nodes_[At(i)];
       node.strategy = StrategyOf(i);
       node.output_strategy = node.strategy;
+      if (Spec(i).kind == Kind::kBuffer) {
+        node.buffer = std::make_unique<ReferenceBuffer>(
+            node.strategy.allowed_lateness,
+            [this, i](const std::string& key, const model::Window& window,
+                      std::vector<int64_t> values, EventTime timestamp) {
+              Output(i, {key, Digest(values), timestamp, {window}, model::PaneInfo::NoFiring()});
+            });
+      }
       if (!Spec(i).is_grouping()) continue;
       node.output_strategy.trigger = ContinuationOf(node.strategy.trigger);
       node.output_strategy.already_merged = node.strategy.window_fn.merges();
@@ -57,6 +66,7 @@ class Runner {
       if (event.processing_time > model::Duration{}) AdvanceClock(event.processing_time);
     }
     AdvanceWatermark(EventTime::Max());
+    for (int i = 0; i < count(); ++i) LookUp(i);
     return std::move(outputs_);
   }
 
@@ -65,6 +75,8 @@ class Runner {
     model::WindowingStrategy strategy;  // of its input; of a WindowInto, its own
     model::WindowingStrategy output_strategy;
     std::unique_ptr<ReferenceGrouping> grouping;
+    std::unique_ptr<ReferenceBuffer> buffer;               // kBuffer
+    std::vector<Element> waiting;                          // kLookUp: each in one window
     std::set<std::pair<model::Window, std::string>> seen;  // kDeduplicate
     EventTime watermark = EventTime::Min();                // of its input
     EventTime output_watermark = EventTime::Min();
@@ -82,8 +94,9 @@ class Runner {
 
   void Forward(int from, const Element& element) {
     for (int i = 0; i < count(); ++i) {
-      for (const int input : Spec(i).inputs) {
-        if (input == from) Process(i, element);
+      for (size_t input = 0; input < Spec(i).inputs.size(); ++input) {
+        const bool is_side = Spec(i).kind == Kind::kLookUp && input > 0;
+        if (Spec(i).inputs[input] == from && !is_side) Process(i, element);
       }
     }
   }
@@ -140,6 +153,8 @@ class Runner {
         return;
       case Kind::kFlatten: Output(step, element); return;
       case Kind::kDeduplicate: Deduplicate(step, element); return;
+      case Kind::kBuffer: node.buffer->AddElement(element); return;
+      case Kind::kLookUp: Wait(step, element); return;
       default: node.grouping->AddElement(element, now_); return;
     }
   }
@@ -155,19 +170,49 @@ class Runner {
     }
   }
 
+  // What there is to see in a window is all there will ever be, so it may as well be looked up at
+  // the end. An element for whose side window time has passed, with the lateness that is allowed,
+  // is late.
+  void Wait(int step, const Element& element) {
+    const model::WindowFn& side = nodes_[At(Spec(step).inputs[1])].strategy.window_fn;
+    Node& node = nodes_[At(step)];
+    for (const model::Window& window : element.windows) {
+      const EventTime end = SideWindow(side, window).MaxTimestamp();
+      if (end < node.watermark - node.strategy.allowed_lateness) continue;
+      node.waiting.push_back(element);
+      node.waiting.back().windows = {window};
+    }
+  }
+  void LookUp(int step) {
+    for (const Element& element : nodes_[At(step)].waiting) {
+      const int side = Spec(step).inputs[1];
+      const model::Window window =
+          SideWindow(nodes_[At(side)].strategy.window_fn, element.windows[0]);
+      Element seen = element;
+      for (const Pane& pane : outputs_[side]) {
+        if (pane.key == element.key && pane.window == window) seen.value += Digest(pane.values);
+      }
+      Output(step, seen);
+    }
+  }
+
   void AdvanceWatermark(EventTime watermark) {
     watermark_ = watermark;
     for (int i = 0; i < count(); ++i) {
       EventTime input = EventTime::Max();
-      for (const int from : Spec(i).inputs) {
+      for (size_t k = 0; k < Spec(i).inputs.size(); ++k) {
+        if (Spec(i).kind == Kind::kLookUp && k > 0) continue;  // a side input holds nothing back
+        const int from = Spec(i).inputs[k];
         input =
             std::min(input, from == Step::kSource ? watermark_ : nodes_[At(from)].output_watermark);
       }
       Node& node = nodes_[At(i)];
       if (input <= node.watermark) continue;
       node.watermark = input;
-      node.output_watermark =
-          node.grouping != nullptr ? node.grouping->AdvanceWatermark(input, now_) : input;
+      node.output_watermark = node.grouping != nullptr
+                                  ? node.grouping->AdvanceWatermark(input, now_)
+                              : node.buffer != nullptr ? node.buffer->AdvanceWatermark(input)
+                                                       : input;
     }
   }
 

@@ -69,6 +69,11 @@ std::vector<Window> AssignWindows(const model::WindowFn& fn, EventTime timestamp
   return windows;
 }
 
+Window SideWindow(const model::WindowFn& fn, const Window& window) {
+  const std::vector<Window> windows = AssignWindows(fn, window.MaxTimestamp());
+  return windows.empty() ? window : windows.back();
+}
+
 Merges MergeWindows(const model::WindowFn& fn, const std::vector<Window>& windows) {
   if (fn.kind == model::WindowFn::Kind::kSessions) return MergeOverlapping(windows);
   Merges merges;
