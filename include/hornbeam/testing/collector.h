@@ -17,6 +17,7 @@
 #include "base/mutex.h"
 #include "hornbeam/transforms/window.h"
 #include "hornbeam/transforms/write.h"
+#include "model/element_bytes.h"
 
 namespace hornbeam {
 
@@ -74,12 +75,8 @@ class CollectEncoder final : public engine::RowEncoder<T> {
                             std::string* row) override {
     Coder<T>::Encode(element, row);
     PutSigned(row, timestamp.us);
-    PutSigned(row, window.start.us);
-    PutSigned(row, window.end.us);
-    row->push_back(static_cast<char>(pane.timing));
-    row->push_back(static_cast<char>((pane.is_first ? 1 : 0) | (pane.is_last ? 2 : 0)));
-    PutSigned(row, pane.index);
-    PutSigned(row, pane.on_time_index);
+    model::PutWindow(row, window);
+    model::PutPane(row, pane);
     return 0u;
   }
 };
@@ -96,14 +93,8 @@ class CollectWriter final : public engine::SinkWriter {
       Collected<T>& element = elements.emplace_back();
       if (!Coder<T>::Decode(in, &element.value)) return absl::DataLossError("a collected element cannot be decoded");
       element.timestamp.us = in.Signed();
-      element.window.start.us = in.Signed();
-      element.window.end.us = in.Signed();
-      element.pane.timing = static_cast<PaneTiming>(in.Byte());
-      const uint8_t flags = in.Byte();
-      element.pane.is_first = flags & 1;
-      element.pane.is_last = flags & 2;
-      element.pane.index = in.Signed();
-      element.pane.on_time_index = in.Signed();
+      element.window = model::ReadWindow(in);
+      element.pane = model::ReadPane(in);
       if (!in.ok()) return absl::DataLossError("a collected element cannot be decoded");
     }
     if (mode_ == engine::ProcessingMode::kExactlyOnce) {

@@ -16,14 +16,13 @@
 #include "engine/batch.h"
 #include "engine/progress/holds.h"
 #include "model/coder.h"
+#include "model/element_bytes.h"
 
 namespace hornbeam::engine {
 
 template <typename In>
 class HeldElements {
  public:
-  bool empty() const { return windows_.empty(); }
-  bool Holds(const model::Window& window) const { return windows_.contains(window); }
   // The least timestamp that is held; Max() without any.
   model::EventTime HeldTime() const { return holds_.Min(); }
 
@@ -43,8 +42,7 @@ class HeldElements {
   void Released(const model::Window& window) {
     windows_.erase(window);
     changes_.push_back(static_cast<char>(Op::kRelease));
-    PutSigned(&changes_, window.start.us);
-    PutSigned(&changes_, window.end.us);
+    model::PutWindow(&changes_, window);
   }
 
   // For the log: what has changed since the last call; all of it; and back.
@@ -59,9 +57,7 @@ class HeldElements {
     ByteReader in(payload);
     while (in.ok() && !in.done()) {
       const auto op = static_cast<Op>(in.Byte());
-      model::Window window;
-      window.start.us = in.Signed();
-      window.end.us = in.Signed();
+      const model::Window window = model::ReadWindow(in);
       if (op == Op::kRelease) {
         windows_.erase(window);
         continue;
@@ -71,7 +67,7 @@ class HeldElements {
       if (op != Op::kHold || !model::Coder<In>::Decode(in, &value) || !model::Coder<model::EventTime>::Decode(in, &timestamp)) {
         return false;
       }
-      Add(std::move(value), timestamp, window, ReadPane(in));
+      Add(std::move(value), timestamp, window, model::ReadPane(in));
     }
     return in.ok();
   }
@@ -96,24 +92,10 @@ class HeldElements {
 
   static void Log(const TypedBatch<In>& batch, size_t i, std::string* out) {
     out->push_back(static_cast<char>(Op::kHold));
-    PutSigned(out, batch.windows[i].start.us);
-    PutSigned(out, batch.windows[i].end.us);
+    model::PutWindow(out, batch.windows[i]);
     model::Coder<In>::Encode(batch.values[i], out);
     model::Coder<model::EventTime>::Encode(batch.timestamps[i], out);
-    const model::PaneInfo& pane = batch.panes[i];
-    out->push_back(static_cast<char>(static_cast<int>(pane.timing) | (pane.is_first ? 4 : 0) | (pane.is_last ? 8 : 0)));
-    PutSigned(out, pane.index);
-    PutSigned(out, pane.on_time_index);
-  }
-  static model::PaneInfo ReadPane(ByteReader& in) {
-    model::PaneInfo pane;
-    const uint8_t flags = in.Byte();
-    pane.timing = static_cast<model::PaneTiming>(flags & 3);
-    pane.is_first = flags & 4;
-    pane.is_last = flags & 8;
-    pane.index = in.Signed();
-    pane.on_time_index = in.Signed();
-    return pane;
+    model::PutPane(out, batch.panes[i]);
   }
 
   HoldSet holds_;  // before the windows that hold

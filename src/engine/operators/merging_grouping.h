@@ -25,6 +25,7 @@
 #include "engine/windowing/pane_tracker.h"
 #include "engine/windowing/trigger_machine.h"
 #include "model/coder.h"
+#include "model/element_bytes.h"
 #include "model/kv.h"
 #include "model/windowing_strategy.h"
 
@@ -401,7 +402,7 @@ class MergingGroupingOperator final : public Operator {
   }
 
   void LogAppended(Active& active, std::string* out) {
-    PutWindow(active.window, out);
+    model::PutWindow(out, active.window);
     if constexpr (Traits::kAppends) {
       PutVarint(out, active.accumulator.size() - active.logged);
       for (size_t i = active.logged; i < active.accumulator.size(); ++i) model::Coder<Input>::Encode(active.accumulator[i], out);
@@ -416,25 +417,16 @@ class MergingGroupingOperator final : public Operator {
     model::Coder<Key>::Encode(key.key, out);
     PutVarint(out, key.windows.size());
     for (Active& active : key.windows) {
-      PutWindow(active.window, out);
+      model::PutWindow(out, active.window);
       model::Coder<Accumulator>::Encode(active.accumulator, out);
       if constexpr (Traits::kAppends) active.logged = static_cast<uint32_t>(active.accumulator.size());
       LogProgress(active, out);
       active.dirty = false;
     }
     PutVarint(out, key.finished.size());
-    for (const model::Window& window : key.finished) PutWindow(window, out);
+    for (const model::Window& window : key.finished) model::PutWindow(out, window);
     key.dirty = false;
     key.rewrite = false;
-  }
-
-  static void PutWindow(const model::Window& window, std::string* out) {
-    PutSigned(out, window.start.us);
-    PutSigned(out, window.end.us);
-  }
-  static model::Window ReadWindow(ByteReader& in) {
-    const int64_t start = in.Signed();
-    return {{start}, {in.Signed()}};
   }
 
   // All of a window but what it has gathered.
@@ -491,13 +483,13 @@ class MergingGroupingOperator final : public Operator {
   bool RestoreKey(ByteReader& in, const model::KeyHash& hash, KeyState& key) {
     for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
       Active& active = key.windows.emplace_back();
-      active.window = ReadWindow(in);
+      active.window = model::ReadWindow(in);
       if (!model::Coder<Accumulator>::Decode(in, &active.accumulator) || !RestoreProgress(in, &active)) return false;
       if constexpr (Traits::kAppends) active.logged = static_cast<uint32_t>(active.accumulator.size());
       ResumeTimers(hash, active);
     }
     for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
-      const model::Window window = key.finished.emplace_back(ReadWindow(in));
+      const model::Window window = key.finished.emplace_back(model::ReadWindow(in));
       ends_.Set(IdOf(hash, window), strategy_.ExpiresAt(window), window.MaxTimestamp());
     }
     return in.ok();
@@ -505,7 +497,7 @@ class MergingGroupingOperator final : public Operator {
 
   bool RestoreAppended(ByteReader& in, const model::KeyHash& hash, KeyState& key) {
     for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
-      Active* const active = Find(key, ReadWindow(in));
+      Active* const active = Find(key, model::ReadWindow(in));
       if (active == nullptr) return false;
       if constexpr (Traits::kAppends) {
         for (uint64_t values = in.Varint(); values > 0 && in.ok(); --values) {

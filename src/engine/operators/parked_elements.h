@@ -22,6 +22,7 @@
 #include "engine/operators/parked_report.h"
 #include "engine/progress/holds.h"
 #include "model/coder.h"
+#include "model/element_bytes.h"
 
 namespace hornbeam::engine {
 
@@ -169,13 +170,8 @@ class ParkedElements final : public ParkedStore {
     PutVarint(out, parked.number);
     model::Coder<In>::Encode(parked.batch->values[0], out);
     model::Coder<model::EventTime>::Encode(parked.batch->timestamps[0], out);
-    const model::Window& window = parked.batch->windows[0];
-    PutSigned(out, window.start.us);
-    PutSigned(out, window.end.us);
-    const model::PaneInfo& pane = parked.batch->panes[0];
-    out->push_back(static_cast<char>(static_cast<int>(pane.timing) | (pane.is_first ? 4 : 0) | (pane.is_last ? 8 : 0)));
-    PutSigned(out, pane.index);
-    PutSigned(out, pane.on_time_index);
+    model::PutWindow(out, parked.batch->windows[0]);
+    model::PutPane(out, parked.batch->panes[0]);
     LogAttempts(parked, out);
   }
   static void LogAttempts(const Parked& parked, std::string* out) {
@@ -215,18 +211,9 @@ class ParkedElements final : public ParkedStore {
     auto one = std::make_unique<TypedBatch<In>>();
     In element;
     model::EventTime timestamp;
-    model::Window window;
     if (!model::Coder<In>::Decode(in, &element) || !model::Coder<model::EventTime>::Decode(in, &timestamp)) return Malformed();
-    window.start.us = in.Signed();
-    window.end.us = in.Signed();
-    model::PaneInfo pane;
-    const uint8_t flags = in.Byte();
-    pane.timing = static_cast<model::PaneTiming>(flags & 3);
-    pane.is_first = (flags & 4) != 0;
-    pane.is_last = (flags & 8) != 0;
-    pane.index = in.Signed();
-    pane.on_time_index = in.Signed();
-    one->Append(std::move(element), timestamp, window, pane);
+    const model::Window window = model::ReadWindow(in);
+    one->Append(std::move(element), timestamp, window, model::ReadPane(in));
     // Tried at once: what failed may have been mended.
     auto& [id, parked] = Add(unit, std::move(one), 0, {}, job_->Now());
     RestoreAttempts(in, &parked);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/bytes.h"
+#include "model/element_bytes.h"
 #include "model/window.h"
 
 namespace hornbeam::engine {
@@ -35,8 +36,7 @@ class WindowLogWriter {
       has_window_ = true;
       window_ = window;
       out_->push_back(static_cast<char>(WindowOp::kWindow));
-      PutSigned(out_, window.start.us);
-      PutSigned(out_, window.end.us);
+      model::PutWindow(out_, window);
     }
     out_->push_back(static_cast<char>(op));
     return out_;
@@ -58,8 +58,7 @@ class WindowLogReader {
     while (in.ok() && !in.done()) {
       *op = static_cast<WindowOp>(in.Byte());
       if (*op != WindowOp::kWindow) return *op >= WindowOp::kPut;
-      window.start.us = in.Signed();
-      window.end.us = in.Signed();
+      window = model::ReadWindow(in);
     }
     return false;
   }

@@ -1,6 +1,7 @@
 #include "engine/timers/timer_queue.h"
 
 #include <algorithm>
+#include "model/element_bytes.h"
 
 namespace hornbeam::engine {
 
@@ -97,8 +98,7 @@ template <typename Time>
 void EncodeTimer(const Timer<Time>& timer, std::string* out) {
   PutFixed64(out, timer.id.key.low);
   PutFixed64(out, timer.id.key.high);
-  PutSigned(out, timer.id.window.start.us);
-  PutSigned(out, timer.id.window.end.us);
+  model::PutWindow(out, timer.id.window);
   PutVarint(out, timer.id.tag);
   PutSigned(out, timer.time.us);
   PutSigned(out, timer.output_timestamp.us);
@@ -109,8 +109,7 @@ template <typename Time>
 bool DecodeTimer(ByteReader* in, Timer<Time>* timer) {
   timer->id.key.low = in->Fixed64();
   timer->id.key.high = in->Fixed64();
-  timer->id.window.start.us = in->Signed();
-  timer->id.window.end.us = in->Signed();
+  timer->id.window = model::ReadWindow(*in);
   const uint64_t tag = in->Varint();
   timer->id.tag = static_cast<uint32_t>(tag);
   timer->time.us = in->Signed();
