@@ -16,6 +16,7 @@ namespace hornbeam::benchmarks {
 struct SequenceOptions {
   int64_t elements = 0;
   int64_t per_second = 1'000'000;  // of event time
+  EventTime begin = EventTime::FromMicros(0);
   bool ends = true;                // otherwise it gives nothing more, and its watermark stays
 };
 
@@ -67,7 +68,7 @@ class SequenceReader final : public engine::Reader {
   }
 
  private:
-  EventTime TimeOf(int64_t number) const { return EventTime::FromMicros(number * 1'000'000 / options_.per_second); }
+  EventTime TimeOf(int64_t number) const { return options_.begin + Micros(number * 1'000'000 / options_.per_second); }
 
   SequenceOptions options_;
   const Make make_;

@@ -15,8 +15,9 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "benchmarks/engine/sequence_source.h"
+#include "benchmarks/nexmark/nexmark_generator.h"
 #include "benchmarks/nexmark/nexmark_queries.h"
-#include "benchmarks/nexmark/nexmark_source.h"
 #include "engine/job/job.h"
 #include "hornbeam/hornbeam.h"
 
@@ -49,7 +50,9 @@ Status RunQuery(const std::string& query, const NexmarkConfig& config, int64_t e
                 const Used& generator) {
   if (!options.state_dir.empty()) std::filesystem::remove_all(options.state_dir);
   Pipeline pipeline(options);
-  if (!BuildNexmarkQuery(query, pipeline | "Events" >> NexmarkSource(config, events, options.workers))) {
+  const SequenceOptions sequence{.elements = events, .per_second = config.events_per_second, .begin = config.begin};
+  const auto source = Sequence<Event>(sequence, options.workers, [generator = NexmarkGenerator(config)](int64_t n) { return generator.Make(n); });
+  if (!BuildNexmarkQuery(query, pipeline | "Events" >> source)) {
     return absl::InvalidArgumentError(absl::StrCat("no query '", query, "'; there are ", absl::StrJoin(NexmarkQueries(), ", ")));
   }
   const double cpu_before = CpuSeconds();
