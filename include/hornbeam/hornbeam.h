@@ -9,6 +9,7 @@
 #include "hornbeam/transforms/create.h"
 #include "hornbeam/transforms/group_by_key.h"
 #include "hornbeam/transforms/par_do.h"
+#include "hornbeam/transforms/side_input.h"
 #include "hornbeam/transforms/window.h"
 #include "hornbeam/transforms/write.h"
 #include "hornbeam/types.h"

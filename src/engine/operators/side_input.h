@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/status.h"
 #include "engine/operators/side_view.h"
 #include "model/coder.h"
+#include "model/element_bytes.h"
 #include "model/window.h"
 
 namespace hornbeam::engine {
@@ -31,7 +33,7 @@ class SideInput {
   // A pane has come: the newest counts.
   void Put(const SideUpdate<View>& update) {
     views_[update.window] = update.view;
-    LogPut(update.window, *update.view, &changes_);
+    changed_.insert(update.window);
   }
   void AdvanceWatermark(model::EventTime watermark) { watermark_ = std::max(watermark_, watermark); }
 
@@ -47,13 +49,27 @@ class SideInput {
   void DropBefore(model::EventTime t) {
     std::erase_if(views_, [&](const auto& entry) {
       if (entry.first.MaxTimestamp() >= t) return false;
-      PutWindow(ViewOp::kDrop, entry.first, &changes_);
+      changed_.insert(entry.first);
       return true;
     });
   }
 
-  // For the log: what has changed since the last call; all of it; and back.
-  std::string TakeChanges() { return std::exchange(changes_, {}); }
+  // For the log: what has changed since the last call or ForgetChanges, of each window its newest pane; all of it; and back.
+  std::string TakeChanges() {
+    std::string changes;
+    for (const model::Window& window : changed_) {
+      if (const auto at = views_.find(window); at != views_.end()) {
+        LogPut(window, *at->second, &changes);
+      } else {
+        changes.push_back(static_cast<char>(ViewOp::kDrop));
+        model::PutWindow(&changes, window);
+      }
+    }
+    changed_.clear();
+    return changes;
+  }
+  // Another worker records them.
+  void ForgetChanges() { changed_.clear(); }
   void LogAll(std::string* out) const {
     for (const auto& [window, view] : views_) LogPut(window, *view, out);
   }
@@ -62,9 +78,7 @@ class SideInput {
     ByteReader in(payload);
     while (in.ok() && !in.done()) {
       const auto op = static_cast<ViewOp>(in.Byte());
-      model::Window window;
-      window.start.us = in.Signed();
-      window.end.us = in.Signed();
+      const model::Window window = model::ReadWindow(in);
       if (op == ViewOp::kDrop) {
         views_.erase(window);
         continue;
@@ -80,13 +94,9 @@ class SideInput {
   enum class ViewOp : uint8_t { kPut = 1, kDrop = 2 };
 
   static Status Malformed() { return absl::DataLossError("the log holds a malformed view of a side input"); }
-  static void PutWindow(ViewOp op, const model::Window& window, std::string* out) {
-    out->push_back(static_cast<char>(op));
-    PutSigned(out, window.start.us);
-    PutSigned(out, window.end.us);
-  }
   static void LogPut(const model::Window& window, const View& view, std::string* out) {
-    PutWindow(ViewOp::kPut, window, out);
+    out->push_back(static_cast<char>(ViewOp::kPut));
+    model::PutWindow(out, window);
     model::Coder<std::vector<Element>>::Encode(view.Elements(), out);
   }
 
@@ -94,7 +104,7 @@ class SideInput {
   const std::shared_ptr<const View> empty_;
   std::map<model::Window, std::shared_ptr<const View>> views_;
   model::EventTime watermark_ = model::EventTime::Min();
-  std::string changes_;
+  std::set<model::Window> changed_;  // to be logged
 };
 
 }  // namespace hornbeam::engine

@@ -106,8 +106,9 @@ class SideInputParDoOperator<In, Fn, std::tuple<Views...>, Outs...> final : publ
     const model::EventTime needed = marker_times_->Least() - allowed_lateness_;
     EachSide([&](size_t s, auto& side) {
       side.DropBefore(needed);
+      if (context().worker != 0) return side.ForgetChanges();
       const std::string changes = side.TakeChanges();
-      if (context().worker == 0 && !changes.empty()) records->Add(context().id, kFirstViewUnit + static_cast<uint32_t>(s), false, changes);
+      if (!changes.empty()) records->Add(context().id, kFirstViewUnit + static_cast<uint32_t>(s), false, changes);
     });
     const auto own = static_cast<uint32_t>(context().worker);
     const std::string changes = held_.TakeChanges();
@@ -148,7 +149,6 @@ class SideInputParDoOperator<In, Fn, std::tuple<Views...>, Outs...> final : publ
       });
       return status;
     }
-    // One that replaces is of the unit alone, but all that it replaces was cleared from the log with it.
     if (static_cast<int>(unit) != context().worker && !std::count(adopted_units_.begin(), adopted_units_.end(), unit)) {
       adopted_units_.push_back(unit);
     }
