@@ -23,6 +23,7 @@
 #include "engine/state/window_log.h"
 #include "engine/state/window_slices.h"
 #include "engine/timers/timer_queue.h"
+#include "engine/windowing/pane_rules.h"
 #include "engine/windowing/pane_tracker.h"
 #include "engine/windowing/trigger_machine.h"
 #include "model/coder.h"
@@ -217,7 +218,10 @@ class GroupingOperator final : public Operator {
     traits_.Add(&cell.accumulator, std::move(value));
     ++cell.unfired;
     MarkDirty(in, table, at);
-    if (!in.window.IsPassedBy(watermark_) && (stamps_end_ || StampElement(cell, timestamp))) SetHolds(in, cell, true);
+    if (!in.window.IsPassedBy(watermark_) &&
+        (stamps_end_ || StampPane(strategy_.timestamp_combiner, timestamp, watermark_, &holds_, &Extras(cell).hold))) {
+      SetHolds(in, cell, true);
+    }
     if (ends_with_window_) return absl::OkStatus();
     machine_.OnElements(&cell.extras->trigger, 1, ContextOf(in));
     HB_RETURN_IF_ERROR(FireIfReady(in, table, at));
@@ -234,21 +238,6 @@ class GroupingOperator final : public Operator {
     } else if (const auto set = timers_.Find(id); !set || set->time != deadline) {
       timers_.Set(id, deadline, in.window.MaxTimestamp());
     }
-  }
-
-  // Holds the pane's timestamp so far, if the element has a part in it. One behind the output watermark, as far as this pane
-  // holds it, has none: what is put out must not be late for what comes next (so in Beam). Without a hold the pane gets the end
-  // of its window.
-  bool StampElement(Cell& cell, model::EventTime timestamp) {
-    Hold& hold = Extras(cell).hold;
-    if (timestamp < (hold.is_held() ? std::min(hold.time(), watermark_) : watermark_)) return false;
-    const bool earliest = strategy_.timestamp_combiner == model::TimestampCombiner::kEarliest;
-    if (!hold.is_held()) {
-      hold = holds_.HoldAt(timestamp);
-    } else if (earliest ? timestamp < hold.time() : timestamp > hold.time()) {
-      hold.MoveTo(timestamp);
-    }
-    return true;
   }
 
   void SetHolds(WindowEntry& in, Cell& cell, bool holds) {
@@ -273,10 +262,9 @@ class GroupingOperator final : public Operator {
 
   // Whether a pane is put out, when its trigger says so or its window closes.
   bool HasPane(const Cell& cell, const WindowEntry& in, bool is_last) const {
-    if (cell.unfired > 0) return true;
-    if (is_last && strategy_.closing_behavior == model::ClosingBehavior::kFireAlways) return true;
-    return strategy_.on_time_behavior == model::OnTimeBehavior::kFireAlways && in.window.IsPassedBy(watermark_) &&
-           !IsLateForOutput(cell, in) && !(cell.extras != nullptr && cell.extras->pane.on_time_is_over());
+    const bool may_be_on_time = in.window.IsPassedBy(watermark_) && !IsLateForOutput(cell, in) &&
+                                !(cell.extras != nullptr && cell.extras->pane.on_time_is_over());
+    return engine::HasPane(strategy_, cell.unfired > 0, is_last, may_be_on_time);
   }
 
   Status FireIfReady(WindowEntry& in, Table& table, size_t at) {

@@ -22,6 +22,7 @@
 #include "engine/operators/grouping_traits.h"
 #include "engine/progress/holds.h"
 #include "engine/timers/timer_queue.h"
+#include "engine/windowing/pane_rules.h"
 #include "engine/windowing/pane_tracker.h"
 #include "engine/windowing/trigger_machine.h"
 #include "model/coder.h"
@@ -246,10 +247,9 @@ class MergingGroupingOperator final : public Operator {
       if (!merged->window.IsPassedBy(watermark_)) merged->hold = holds_.HoldAt(merged->window.MaxTimestamp());
       return;
     }
-    const bool earliest = strategy_.timestamp_combiner == model::TimestampCombiner::kEarliest;
     for (Active& part : parts) {
       if (!part.hold.is_held()) continue;
-      if (!merged->hold.is_held() || (earliest ? part.hold.time() < merged->hold.time() : part.hold.time() > merged->hold.time())) {
+      if (!merged->hold.is_held() || ComesFirst(strategy_.timestamp_combiner, part.hold.time(), merged->hold.time())) {
         merged->hold = std::move(part.hold);
       }
     }
@@ -265,19 +265,11 @@ class MergingGroupingOperator final : public Operator {
     return FireIfReady(hash, key, active);
   }
 
-  // An element behind the output watermark, as far as this pane holds it, has no part in the pane's timestamp: what is put out must
-  // not be late for what comes next. Without a hold the pane gets the end of its window.
   void SetHold(Active& active, model::EventTime timestamp) {
-    if (stamps_end()) {
-      if (!active.hold.is_held()) active.hold = holds_.HoldAt(active.window.MaxTimestamp());
-      return;
-    }
-    if (timestamp < (active.hold.is_held() ? std::min(active.hold.time(), watermark_) : watermark_)) return;
-    const bool earliest = strategy_.timestamp_combiner == model::TimestampCombiner::kEarliest;
-    if (!active.hold.is_held()) {
-      active.hold = holds_.HoldAt(timestamp);
-    } else if (earliest ? timestamp < active.hold.time() : timestamp > active.hold.time()) {
-      active.hold.MoveTo(timestamp);
+    if (!stamps_end()) {
+      StampPane(strategy_.timestamp_combiner, timestamp, watermark_, &holds_, &active.hold);
+    } else if (!active.hold.is_held()) {
+      active.hold = holds_.HoldAt(active.window.MaxTimestamp());
     }
   }
 
@@ -285,10 +277,9 @@ class MergingGroupingOperator final : public Operator {
   static bool IsLateForOutput(const Active& active) { return active.end_is_over && !active.hold.is_held(); }
 
   bool HasPane(const Active& active, bool is_last) const {
-    if (active.unfired > 0) return true;
-    if (is_last && strategy_.closing_behavior == model::ClosingBehavior::kFireAlways) return true;
-    return strategy_.on_time_behavior == model::OnTimeBehavior::kFireAlways && active.window.IsPassedBy(watermark_) &&
-           !IsLateForOutput(active) && !active.pane.on_time_is_over();
+    const bool may_be_on_time =
+        active.window.IsPassedBy(watermark_) && !IsLateForOutput(active) && !active.pane.on_time_is_over();
+    return engine::HasPane(strategy_, active.unfired > 0, is_last, may_be_on_time);
   }
 
   // `active` may be gone afterwards.
