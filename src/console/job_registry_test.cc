@@ -127,8 +127,8 @@ TEST_F(JobRegistryTest, KnowsSoManyUnfinishedJobsAndNoMore) {
   ASSERT_TRUE(registry_->Report("job-7", Job(JobState::kRunning)).ok());
   clock_.AdvanceMicros(1);
   for (size_t i = 0; i < JobRegistry::kMaxUnfinished; ++i) {
-    if (i != 7)
-      ASSERT_TRUE(registry_->Report(absl::StrCat("job-", i), Job(JobState::kRunning)).ok());
+    if (i == 7) continue;
+    ASSERT_TRUE(registry_->Report(absl::StrCat("job-", i), Job(JobState::kRunning)).ok());
   }
   clock_.AdvanceMicros(JobRegistry::kLostMicros);
   ASSERT_TRUE(registry_->Report("more", Job(JobState::kRunning)).ok());

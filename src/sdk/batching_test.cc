@@ -168,7 +168,9 @@ TEST(BatchElementsTest, EveryElementIsInOneBatchOfItsWindow) {
     std::sort(all.begin(), all.end());
     ASSERT_EQ(all.size(), 100u);
     for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(all[static_cast<size_t>(i)], i);
-    if (mode.batch_size > 1) EXPECT_LT(batches.elements().size(), 60u);  // they are batches
+    if (mode.batch_size > 1) {
+      EXPECT_LT(batches.elements().size(), 60u);  // they are batches
+    }
   });
 }
 

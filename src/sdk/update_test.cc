@@ -220,7 +220,9 @@ TEST_F(UpdateTest, AnotherJobBeginsWithASnapshot) {
     ASSERT_TRUE(RunVersion({}, other, 4).ok());
     ASSERT_TRUE(RunVersion({}, other).ok());  // it has begun, so the snapshot is not looked at again
     EXPECT_THAT(sums_.values(), UnorderedElementsAreArray(AllSums())) << at;
-    if (at > 50) EXPECT_LT(seen, 100);  // it did not begin at the beginning
+    if (at > 50) {
+      EXPECT_LT(seen, 100);  // it did not begin at the beginning
+    }
   }
 }
 

@@ -30,10 +30,10 @@ struct JobOptions {
   std::string name = "job";
   // Where the job's durable log lives. Empty: the job keeps nothing, and a crash starts it anew.
   std::string state_dir;
-  UpdateOptions update;
+  UpdateOptions update{};
   // A directory that Job::SaveSnapshot wrote: where the state directory is new, the job begins with what is there. Afterwards it
   // is not looked at again.
-  std::string restore_from;
+  std::string restore_from{};
   FileSystem* fs = FileSystem::Posix();
   Clock* clock = Clock::System();
   ProcessingMode mode = ProcessingMode::kExactlyOnce;
@@ -56,7 +56,7 @@ struct JobOptions {
   bool allow_unsafe_triggers = false;
 
   // Called at every commit point, on whichever thread comes to it: for tests that crash there.
-  std::function<void(CommitPoint)> on_commit_point;
+  std::function<void(CommitPoint)> on_commit_point{};
 
   // 0: workers run on threads of their own. Otherwise everything runs on the calling thread, interleaved by this seed.
   uint64_t deterministic_seed = 0;

@@ -23,7 +23,7 @@ struct StepManifest {
   // What its records in the log look like (OperatorFactory::state_signature); empty for a step that keeps nothing by key.
   std::string state_signature;
   // How what it keeps is windowed; empty with the signature.
-  std::string windowing;
+  std::string windowing{};
   bool is_source = false;
   bool is_sink = false;
 
