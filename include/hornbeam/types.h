@@ -5,6 +5,7 @@
 #include "engine/job/job_options.h"
 #include "engine/operators/failed_element.h"
 #include "model/coder.h"
+#include "model/container_coders.h"
 #include "model/kv.h"
 #include "model/pane.h"
 #include "model/slice.h"
