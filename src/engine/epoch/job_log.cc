@@ -397,7 +397,7 @@ void JobLog::RetainFrom(OperatorId op, EpochId epoch) {
 }
 
 bool JobLog::WantsRewriting() const {
-  return SizeLocked() > std::max(options_.rewrite_above_bytes, 2 * index_.live_bytes());
+  return SizeLocked() > std::max(options_.rewrite_above_bytes, 2 * index_.compact_bytes());
 }
 
 std::vector<UnitKey> JobLog::UnitsToRewrite(size_t budget_bytes) const {

@@ -27,7 +27,7 @@ struct JobLogOptions {
   std::string job_id;
   // A segment that has reached this is followed by another one.
   uint64_t segment_bytes = 32 << 20;
-  // Below this, or below twice its live bytes, the log asks for no rewriting.
+  // Below this, or below twice what rewriting is known to leave (LiveIndex::compact_bytes), the log asks for no rewriting.
   uint64_t rewrite_above_bytes = 256 << 20;
   // Parts of an epoch are split into frames of about this size: what a reader holds in memory.
   uint64_t frame_bytes = 64 << 20;
@@ -92,8 +92,9 @@ class JobLog {
   void RetainFrom(OperatorId op, EpochId epoch);
 
   // Any thread. Units to write again, as records that replace, in the next epoch, so that old
-  // segments go and the log stays near max(rewrite_above_bytes, twice its live bytes): those that
-  // the oldest segments wait for, up to `budget_bytes` of live state (but one at least). Empty
+  // segments go and the log stays near max(rewrite_above_bytes, twice the state at its last
+  // rewriting): those that the oldest segments wait for, up to `budget_bytes` of their records (but
+  // one at least). Empty
   // while the log is small enough. Units of operators with a RetainFrom mark are never asked for.
   std::vector<UnitKey> UnitsToRewrite(size_t budget_bytes) const;
 

@@ -240,6 +240,28 @@ TEST_F(JobLogTest, RewritingKeepsTheLogSmall) {
   EXPECT_EQ(fs_.UsedBytes(), log->size_bytes());
 }
 
+// What a window's end takes away is an append as well (docs/formats/job_log.md, drop), so a unit's records never become void by
+// themselves.
+TEST_F(JobLogTest, UnitsThatOnlyEverAppendAreRewrittenToo) {
+  options_.segment_bytes = 10'000;
+  options_.rewrite_above_bytes = 50'000;
+  auto log = Open();
+  for (EpochId epoch = 1; epoch < 2'000; ++epoch) {
+    const auto unit = static_cast<uint32_t>(epoch % 16);
+    EpochRecords part = Part(kOp, unit, false, std::string(1'000, 'x'));
+    for (const UnitKey again : log->UnitsToRewrite(10'000)) {
+      if (again.unit != unit) part.Add(again.op, again.unit, true, std::string(100, 'r'));
+    }
+    ASSERT_TRUE(Seal(*log, epoch, part).ok());
+    ASSERT_LT(log->size_bytes(), 50'000 + 2 * 10'000u);
+  }
+  const uint64_t live_bytes = log->live_bytes();
+  log.reset();
+  log = Open();
+  EXPECT_EQ(log->live_bytes(), live_bytes);
+  EXPECT_LT(Replay(*log).size(), 100u);
+}
+
 TEST_F(JobLogTest, ASinksRecordsGoWithItsMark) {
   options_.segment_bytes = 1'000;
   options_.rewrite_above_bytes = 0;

@@ -12,8 +12,9 @@ void LiveIndex::AddRecord(const RecordSummary& record) {
   if (record.replaces) {
     const auto found = op.units.find(record.key.unit);
     if (found != op.units.end()) {
-      for (const Extent& extent : found->second) Release(extent);
-      found->second.clear();
+      for (const Extent& extent : found->second.extents) Release(extent);
+      found->second.extents.clear();
+      ForgetAppended(&found->second);
       if (record.ends) op.units.erase(found);
     }
     if (record.ends) return;
@@ -21,13 +22,16 @@ void LiveIndex::AddRecord(const RecordSummary& record) {
   if (record.epoch < op.retain_from) return;
   Unit& unit = op.units[record.key.unit];
   const uint64_t segment = record.position.segment;
-  if (unit.empty() || unit.back().segment != segment) {
-    unit.push_back({.segment = segment});
+  if (unit.extents.empty() || unit.extents.back().segment != segment) {
+    unit.extents.push_back({.segment = segment});
     Hold(segment);
   }
-  unit.back().last_epoch = record.epoch;
-  unit.back().size_bytes += record.size_bytes;
+  unit.extents.back().last_epoch = record.epoch;
+  unit.extents.back().size_bytes += record.size_bytes;
   live_bytes_ += record.size_bytes;
+  if (record.replaces || op.retain_from > 0) return;
+  unit.appended_bytes += record.size_bytes;
+  appended_bytes_ += record.size_bytes;
 }
 
 void LiveIndex::AddNotes(UnitKey key, bool replaces, const std::vector<std::string_view>& payloads,
@@ -57,13 +61,14 @@ void LiveIndex::RetainFrom(OperatorId op_id, EpochId epoch) {
   if (epoch <= op.retain_from) return;
   op.retain_from = epoch;
   for (auto& [number, unit] : op.units) {
-    std::erase_if(unit, [&](const Extent& extent) {
+    ForgetAppended(&unit);
+    std::erase_if(unit.extents, [&](const Extent& extent) {
       if (extent.last_epoch >= epoch) return false;
       Release(extent);
       return true;
     });
   }
-  absl::erase_if(op.units, [](const auto& unit) { return unit.second.empty(); });
+  absl::erase_if(op.units, [](const auto& unit) { return unit.second.extents.empty(); });
 }
 
 uint64_t LiveIndex::FirstNeededSegment(uint64_t newest) const {
@@ -80,10 +85,11 @@ std::vector<UnitKey> LiveIndex::OldestUnits(uint64_t newest, uint64_t budget_byt
   std::vector<Candidate> candidates;
   for (const auto& [op_id, op] : operators_) {
     for (const auto& [number, unit] : op.units) {
-      if (unit.front().segment >= newest) continue;
+      if (unit.extents.front().segment >= newest) continue;
       uint64_t size_bytes = 0;
-      for (const Extent& extent : unit) size_bytes += extent.size_bytes;
-      candidates.push_back({unit.front().segment, {op_id, number}, size_bytes, op.retain_from > 0});
+      for (const Extent& extent : unit.extents) size_bytes += extent.size_bytes;
+      candidates.push_back(
+          {unit.extents.front().segment, {op_id, number}, size_bytes, op.retain_from > 0});
     }
   }
   std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -115,6 +121,11 @@ std::vector<LiveIndex::LiveNotes> LiveIndex::NotesIn(uint64_t segment) const {
 void LiveIndex::Release(const Extent& extent) {
   live_bytes_ -= extent.size_bytes;
   Drop(extent.segment);
+}
+
+void LiveIndex::ForgetAppended(Unit* unit) {
+  appended_bytes_ -= unit->appended_bytes;
+  unit->appended_bytes = 0;
 }
 
 void LiveIndex::Drop(uint64_t segment) {

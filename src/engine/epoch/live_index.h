@@ -28,6 +28,10 @@ class LiveIndex {
 
   // Bytes of records and notes that are not void.
   uint64_t live_bytes() const { return live_bytes_; }
+  // Of these, what rewriting is not known to make less: notes, records that replace, and records that go by themselves. What a unit
+  // has had appended since it was last written as a whole may be state that has long gone (a window put and dropped again), and
+  // nobody knows until it is rewritten.
+  uint64_t compact_bytes() const { return live_bytes_ - appended_bytes_; }
   // The oldest segment that something live is in, or `newest`.
   uint64_t FirstNeededSegment(uint64_t newest) const;
   // Units whose rewriting frees the oldest segments, in that order, until their live bytes reach
@@ -50,8 +54,10 @@ class LiveIndex {
     EpochId last_epoch = 0;
     uint64_t size_bytes = 0;
   };
-  // Oldest first.
-  using Unit = std::vector<Extent>;
+  struct Unit {
+    std::vector<Extent> extents;  // oldest first
+    uint64_t appended_bytes = 0;  // since the record that replaced; 0 where the operator has a RetainFrom mark
+  };
   struct Operator {
     absl::flat_hash_map<uint32_t, Unit> units;
     EpochId retain_from = 0;
@@ -63,6 +69,7 @@ class LiveIndex {
   };
 
   void Release(const Extent& extent);
+  void ForgetAppended(Unit* unit);
   void Hold(uint64_t segment) { ++holders_[segment]; }
   void Drop(uint64_t segment);
 
@@ -70,6 +77,7 @@ class LiveIndex {
   absl::flat_hash_map<UnitKey, Notes> notes_;
   std::map<uint64_t, size_t> holders_;  // segment -> extents and note lists in it; never zero
   uint64_t live_bytes_ = 0;
+  uint64_t appended_bytes_ = 0;
 };
 
 }  // namespace hornbeam::engine

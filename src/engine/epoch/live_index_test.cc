@@ -45,6 +45,34 @@ TEST_F(LiveIndexTest, ReplacingFreesOldSegments) {
   EXPECT_EQ(index_.FirstNeededSegment(4), 4u);
 }
 
+TEST_F(LiveIndexTest, WhatIsAppendedMayBeGoneByRewriting) {
+  Add(kState, 0, 1, 1, 100);
+  Add(kState, 0, 2, 2, 50);
+  EXPECT_EQ(index_.compact_bytes(), 0u) << "never written as a whole";
+  Replace(kState, 0, 3, 3, 20);
+  Replace(kState, 1, 3, 3, 7);
+  EXPECT_EQ(index_.compact_bytes(), 27u);
+  Add(kState, 0, 4, 3, 500);
+  EXPECT_EQ(index_.live_bytes(), 527u);
+  EXPECT_EQ(index_.compact_bytes(), 27u);
+  Replace(kState, 0, 5, 4, 30);
+  EXPECT_EQ(index_.compact_bytes(), 37u);
+  End(kState, 0, 6, 4);
+  End(kState, 1, 6, 4);
+  EXPECT_EQ(index_.compact_bytes(), 0u);
+}
+
+TEST_F(LiveIndexTest, RewritingDoesNotMakeNotesAndUndeliveredRowsLess) {
+  Add(kSink, 0, 1, 1, 10);
+  index_.RetainFrom(kSink, 1);
+  EXPECT_EQ(index_.compact_bytes(), 10u);
+  Add(kSink, 0, 2, 2, 5);
+  index_.AddNotes({kSink, 0}, false, {"one"}, 2);
+  EXPECT_EQ(index_.compact_bytes(), 18u);
+  index_.RetainFrom(kSink, 2);
+  EXPECT_EQ(index_.compact_bytes(), 8u);
+}
+
 TEST_F(LiveIndexTest, TheUnitsOfTheOldestSegmentsComeFirst) {
   Add(kState, 5, 1, 2, 100);
   Add(kState, 6, 1, 1, 100);
