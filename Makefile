@@ -3,7 +3,7 @@
 JOBS ?= $(shell nproc)
 BUILD := build/release
 
-.PHONY: all help deps build run test-deps test asan asan-core tsan clang-deps clang fuzz bench crash oracle format clean
+.PHONY: all help deps build run test-deps test asan asan-core tsan clang-deps clang fuzz bench crash soak oracle format clean
 all: build
 
 help:
@@ -19,6 +19,7 @@ help:
 ## make fuzz       build the fuzzers with clang, ASan and UBSan, and run each for FUZZ_SECONDS (60)
 ## make bench INPUT=FILE   benchmarks/orders beside the bare loop, on a file of events
 ## make crash      the long crash tests: kill everything at random moments, then count
+## make soak       an hour, or SECONDS=, of a job with everything in it that is killed again and again
 ## make oracle     10,000 random pipelines on the engine and on a naive reference runner (SEEDS=, FIRST=)
 ## make format     clang-format on all of our C++
 ## make clean      remove the builds, but not what was fetched
@@ -88,6 +89,13 @@ bench: build
 
 crash: test-deps build
 	@ctest --test-dir $(BUILD) --output-on-failure -L crash
+
+SECONDS ?= 3600
+
+soak: deps
+	$(call configure,release)
+	@ninja -C $(BUILD) -j $(JOBS) --quiet soak
+	@$(BUILD)/tests/soak/soak --seconds $(SECONDS)
 
 SEEDS ?= 10000
 FIRST ?= 1
