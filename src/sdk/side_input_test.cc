@@ -145,8 +145,9 @@ TEST(SideInputTest, ASingletonThatIsNoneFailsTheElement) {
   const Status status = RunInMode({}, [&](Pipeline& pipeline) {
     const auto view = pipeline | "Side" >> Create<int64_t>(std::vector<int64_t>{1, 2}) | "View" >> AsSingleton();
     const auto looked = pipeline | "Main" >> Create<std::string>(std::vector<std::string>{"a"})
-                        | "Look" >> ParDoWithSideInputsAndFailures<int64_t>(
-                                        [](const std::string&, int64_t value, OutputReceiver<int64_t>& out) { out.Output(value); }, view);
+                        | "Look" >> ParDoWithSideInputs<int64_t>(
+                                        [](const std::string&, int64_t value, OutputReceiver<int64_t>& out) { out.Output(value); }, view)
+                                        .WithFailures();
     looked.failures() | "Failures" >> Collect(&failures);
   });
   ASSERT_TRUE(status.ok()) << status;

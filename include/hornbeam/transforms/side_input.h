@@ -14,6 +14,9 @@
 // that never ends needs a trigger, as Repeatedly(AfterCount(1)).
 //
 // All views of all workers share one copy.
+//
+// FilterWithSideInputs keeps what a function of the element and the views says; ParDoWithSideInputs takes a DoFn, with one output or,
+// WithOutputs, several, and OnFailure and WithFailures as ParDo has them (hornbeam/transforms/par_do.h).
 #ifndef HORNBEAM_TRANSFORMS_SIDE_INPUT_H_
 #define HORNBEAM_TRANSFORMS_SIDE_INPUT_H_
 
@@ -136,11 +139,37 @@ PCollectionTuple<Outs...> ApplySideInputParDo(const PCollection<In>& main, const
   const std::vector<WindowingStrategy> windowing(sizeof...(Outs) + 1, input.windowing());
   const std::vector<model::PCollectionId> ids =
       pipeline.Add(name, "beam:transform:pardo:v1", std::move(inputs), std::move(factory), windowing, input.bounded());
+  if (settings.policy == FailurePolicy::kRetry && !ids.empty()) pipeline.NoteParking();
   return [&]<size_t... I>(std::index_sequence<I...>) {
     return PCollectionTuple<Outs...>(settings.output_names, {Handle<Outs>(pipeline, ids, I)...},
                                      Handle<FailedElement>(pipeline, ids, sizeof...(Outs)));
   }(std::index_sequence_for<Outs...>());
 }
+
+// A DoFn of a function of the element and the views: `then` makes output of what it returns.
+template <typename Fn, typename Then>
+struct SideInputFunction {
+  Fn fn;
+  Then then;
+
+  template <typename In, typename... Rest>
+  void operator()(const In& element, const ElementContext& context, Rest&... rest) {
+    Call(element, context, std::tie(rest...), std::make_index_sequence<sizeof...(Rest) - 1>());
+  }
+
+ private:
+  template <typename In, typename All, size_t... I>
+  void Call(const In& element, const ElementContext& context, const All& all, std::index_sequence<I...>) {
+    auto& out = std::get<sizeof...(I)>(all);  // the last one; views stand before it
+    if constexpr (std::is_invocable_v<Fn&, const In&, const ElementContext&, decltype(std::get<I>(all))...>) {
+      then(element, fn(element, context, std::get<I>(all)...), out);
+    } else {
+      then(element, fn(element, std::get<I>(all)...), out);
+    }
+  }
+};
+template <typename Fn, typename Then>
+SideInputFunction(Fn, Then) -> SideInputFunction<Fn, Then>;
 
 template <typename Fn, typename In, typename Views>
 struct SideInputMapResult;
@@ -201,43 +230,78 @@ class AsMultimap : public PTransform {
   }
 };
 
-// ParDo whose DoFn, a lambda or function object, takes (const In&, [const ElementContext&,] views..., OutputReceiver<Outs>&...).
+// ParDo whose DoFn, a lambda or function object, takes (const In&, [const ElementContext&,] views..., OutputReceiver<Outs>&...). Its
+// result is all outputs, failures among them.
 template <typename Views, typename Fn, typename... Outs>
-class SideInputParDo : public PTransform {
+class MultiOutputSideInputParDo : public PTransform {
  public:
-  SideInputParDo(Fn fn, Views views, internal::ParDoSettings settings)
+  MultiOutputSideInputParDo(Fn fn, Views views, internal::ParDoSettings settings)
       : fn_(std::move(fn)), views_(std::move(views)), settings_(std::move(settings)) {}
 
-  template <typename In>
-  auto Expand(const PCollection<In>& input, const std::string& name) const {
-    return internal::ApplySideInputParDo<In, Outs...>(input, name, fn_, settings_, views_).main();
+  // Failed elements become dead letters: PCollectionTuple::failures().
+  MultiOutputSideInputParDo WithFailures() const { return OnFailure(FailurePolicy::kDeadLetter); }
+  // What happens to an element on which the DoFn throws. One that is tried again sees the newest panes that there are then.
+  MultiOutputSideInputParDo OnFailure(FailurePolicy policy) const {
+    MultiOutputSideInputParDo changed = *this;
+    changed.settings_.policy = policy;
+    return changed;
   }
 
- protected:
+  template <typename In>
+  PCollectionTuple<Outs...> Expand(const PCollection<In>& input, const std::string& name) const {
+    return internal::ApplySideInputParDo<In, Outs...>(input, name, fn_, settings_, views_);
+  }
+
+ private:
   Fn fn_;
   Views views_;
   internal::ParDoSettings settings_;
 };
 
-// The same with failed elements as dead letters: the result is a PCollectionTuple with main() and failures().
-template <typename Views, typename Fn, typename... Outs>
-class SideInputParDoWithFailures : public SideInputParDo<Views, Fn, Outs...> {
+// The same with one output, which is the result.
+template <typename Views, typename Fn, typename Out>
+class SideInputParDo : public PTransform {
  public:
-  using SideInputParDo<Views, Fn, Outs...>::SideInputParDo;
+  explicit SideInputParDo(MultiOutputSideInputParDo<Views, Fn, Out> par_do) : par_do_(std::move(par_do)) {}
+
+  // The result is then a PCollectionTuple with main() and failures().
+  MultiOutputSideInputParDo<Views, Fn, Out> WithFailures() const { return par_do_.WithFailures(); }
+  SideInputParDo OnFailure(FailurePolicy policy) const { return SideInputParDo(par_do_.OnFailure(policy)); }
+
   template <typename In>
-  auto Expand(const PCollection<In>& input, const std::string& name) const {
-    return internal::ApplySideInputParDo<In, Outs...>(input, name, this->fn_, this->settings_, this->views_);
+  PCollection<Out> Expand(const PCollection<In>& input, const std::string& name) const {
+    return par_do_.Expand(input, name).main();
   }
+
+ private:
+  MultiOutputSideInputParDo<Views, Fn, Out> par_do_;
+};
+
+// No output type given yet: WithOutputs gives them.
+template <typename Views, typename Fn>
+class UntypedSideInputParDo {
+ public:
+  UntypedSideInputParDo(Fn fn, Views views) : fn_(std::move(fn)), views_(std::move(views)) {}
+
+  template <typename... Outs>
+  MultiOutputSideInputParDo<Views, Fn, Outs...> WithOutputs(const OutputTag<Outs>&... tags) const {
+    return {fn_, views_, {FailurePolicy::kFail, {tags.name...}, {}}};
+  }
+
+ private:
+  Fn fn_;
+  Views views_;
 };
 
 template <typename Out, typename Fn, typename... Views, typename... Access>
 auto ParDoWithSideInputs(Fn fn, PCollectionView<Views, Access>... views) {
-  return SideInputParDo<std::tuple<PCollectionView<Views, Access>...>, Fn, Out>(std::move(fn), {views...}, {FailurePolicy::kFail, {"main"}});
+  using All = std::tuple<PCollectionView<Views, Access>...>;
+  return SideInputParDo<All, Fn, Out>(
+      MultiOutputSideInputParDo<All, Fn, Out>(std::move(fn), {std::move(views)...}, {FailurePolicy::kFail, {"main"}, {}}));
 }
-template <typename Out, typename Fn, typename... Views, typename... Access>
-auto ParDoWithSideInputsAndFailures(Fn fn, PCollectionView<Views, Access>... views) {
-  return SideInputParDoWithFailures<std::tuple<PCollectionView<Views, Access>...>, Fn, Out>(std::move(fn), {views...},
-                                                                                            {FailurePolicy::kDeadLetter, {"main"}});
+template <typename Fn, typename... Views, typename... Access>
+auto ParDoWithSideInputs(Fn fn, PCollectionView<Views, Access>... views) {
+  return UntypedSideInputParDo<std::tuple<PCollectionView<Views, Access>...>, Fn>(std::move(fn), {std::move(views)...});
 }
 
 // out = fn(element, [context,] views...).
@@ -249,30 +313,44 @@ class SideInputMap : public PTransform {
   template <typename In>
   auto Expand(const PCollection<In>& input, const std::string& name) const {
     using Out = typename internal::SideInputMapResult<Fn, In, Views>::type;
-    auto call = [fn = fn_](const In& element, const ElementContext& context, const auto&... rest) mutable {
-      Call<Out>(fn, element, context, std::tie(rest...), std::make_index_sequence<sizeof...(rest) - 1>());
-    };
-    return internal::ApplySideInputParDo<In, Out>(input, name, call, {FailurePolicy::kFail, {"main"}}, views_).main();
+    const internal::SideInputFunction function{fn_, [](const In&, auto&& result, OutputReceiver<Out>& out) {
+                                                 out.Output(std::forward<decltype(result)>(result));
+                                               }};
+    return internal::ApplySideInputParDo<In, Out>(input, name, function, {FailurePolicy::kFail, {"main"}, {}}, views_).main();
   }
 
  private:
-  template <typename Out, typename In, typename Rest, size_t... I>
-  static void Call(Fn& fn, const In& element, const ElementContext& context, const Rest& rest, std::index_sequence<I...>) {
-    auto& out = const_cast<OutputReceiver<Out>&>(std::get<sizeof...(I)>(rest));  // the last one; views stand before it
-    if constexpr (std::is_invocable_v<Fn&, const In&, const ElementContext&, decltype(std::get<I>(rest))...>) {
-      out.Output(fn(element, context, std::get<I>(rest)...));
-    } else {
-      out.Output(fn(element, std::get<I>(rest)...));
-    }
-  }
-
   Fn fn_;
   Views views_;
 };
 
 template <typename Fn, typename... Views, typename... Access>
 auto MapWithSideInputs(Fn fn, PCollectionView<Views, Access>... views) {
-  return SideInputMap<std::tuple<PCollectionView<Views, Access>...>, Fn>(std::move(fn), {views...});
+  return SideInputMap<std::tuple<PCollectionView<Views, Access>...>, Fn>(std::move(fn), {std::move(views)...});
+}
+
+// Keeps the elements for which fn(element, [context,] views...) is true.
+template <typename Views, typename Fn>
+class SideInputFilter : public PTransform {
+ public:
+  SideInputFilter(Fn fn, Views views) : fn_(std::move(fn)), views_(std::move(views)) {}
+
+  template <typename In>
+  PCollection<In> Expand(const PCollection<In>& input, const std::string& name) const {
+    const internal::SideInputFunction function{fn_, [](const In& element, bool keep, OutputReceiver<In>& out) {
+                                                 if (keep) out.Output(element);
+                                               }};
+    return internal::ApplySideInputParDo<In, In>(input, name, function, {FailurePolicy::kFail, {"main"}, {}}, views_).main();
+  }
+
+ private:
+  Fn fn_;
+  Views views_;
+};
+
+template <typename Fn, typename... Views, typename... Access>
+auto FilterWithSideInputs(Fn fn, PCollectionView<Views, Access>... views) {
+  return SideInputFilter<std::tuple<PCollectionView<Views, Access>...>, Fn>(std::move(fn), {std::move(views)...});
 }
 
 }  // namespace hornbeam

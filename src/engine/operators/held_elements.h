@@ -26,10 +26,10 @@ class HeldElements {
   // The least timestamp that is held; Max() without any.
   model::EventTime HeldTime() const { return holds_.Min(); }
 
-  // Takes element i out of `batch`.
-  void Hold(TypedBatch<In>& batch, size_t i) {
+  // Takes element i out of `batch`. Whether it is the first of its window.
+  bool Hold(TypedBatch<In>& batch, size_t i) {
     Log(batch, i, &changes_);
-    Add(std::move(batch.values[i]), batch.timestamps[i], batch.windows[i], batch.panes[i]);
+    return Add(std::move(batch.values[i]), batch.timestamps[i], batch.windows[i], batch.panes[i]);
   }
 
   std::vector<model::Window> Windows() const {
@@ -52,42 +52,40 @@ class HeldElements {
       for (size_t i = 0; i < held.batch->size(); ++i) Log(*held.batch, i, out);
     }
   }
-  void Clear() { windows_.clear(); }
-  bool Restore(std::string_view payload) {
-    ByteReader in(payload);
-    while (in.ok() && !in.done()) {
-      const auto op = static_cast<Op>(in.Byte());
-      const model::Window window = model::ReadWindow(in);
-      if (op == Op::kRelease) {
-        windows_.erase(window);
-        continue;
-      }
-      In value;
-      model::EventTime timestamp;
-      if (op != Op::kHold || !model::Coder<In>::Decode(in, &value) || !model::Coder<model::EventTime>::Decode(in, &timestamp)) {
-        return false;
-      }
-      Add(std::move(value), timestamp, window, model::ReadPane(in));
+  enum class Op : uint8_t { kHold = 1, kRelease = 2 };
+  // One operation, what follows `op` of it. False where it is malformed.
+  bool RestoreOp(Op op, ByteReader& in) {
+    const model::Window window = model::ReadWindow(in);
+    if (op == Op::kRelease) {
+      windows_.erase(window);
+      return in.ok();
     }
+    In value;
+    model::EventTime timestamp;
+    if (op != Op::kHold || !model::Coder<In>::Decode(in, &value) || !model::Coder<model::EventTime>::Decode(in, &timestamp)) {
+      return false;
+    }
+    Add(std::move(value), timestamp, window, model::ReadPane(in));
     return in.ok();
   }
 
  private:
-  enum class Op : uint8_t { kHold = 1, kRelease = 2 };
   struct Held {
     std::unique_ptr<TypedBatch<In>> batch;
     engine::Hold hold;
   };
 
-  void Add(In value, model::EventTime timestamp, const model::Window& window, const model::PaneInfo& pane) {
+  bool Add(In value, model::EventTime timestamp, const model::Window& window, const model::PaneInfo& pane) {
     Held& held = windows_[window];
-    if (held.batch == nullptr) {
+    const bool is_first = held.batch == nullptr;
+    if (is_first) {
       held.batch = std::make_unique<TypedBatch<In>>();
       held.hold = holds_.HoldAt(timestamp);
     } else if (timestamp < held.hold.time()) {
       held.hold.MoveTo(timestamp);
     }
     held.batch->Append(std::move(value), timestamp, window, pane);
+    return is_first;
   }
 
   static void Log(const TypedBatch<In>& batch, size_t i, std::string* out) {
