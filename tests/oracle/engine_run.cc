@@ -107,6 +107,9 @@ class Builder {
     pipeline.options().allow_unsafe_triggers = true;  // what they do is compared, too
     collections_.clear();
     source_ = pipeline.Apply("Source", StreamOf(spec_.schedule));
+    if (HasConsumer(spec_, Step::kSecondSource)) {
+      second_source_ = pipeline.Apply("SecondSource", StreamOf(spec_.second_schedule));
+    }
     for (size_t i = 0; i < spec_.steps.size(); ++i) {
       name_ = absl::StrCat("Step", i);
       step_ = static_cast<int>(i);
@@ -118,7 +121,8 @@ class Builder {
   using Events = PCollection<Event>;
 
   Events InputOf(int step) const {
-    return step == Step::kSource ? source_ : collections_[static_cast<size_t>(step)];
+    if (step == Step::kSource) return source_;
+    return step == Step::kSecondSource ? second_source_ : collections_[static_cast<size_t>(step)];
   }
 
   Events Apply(const Step& step) {
@@ -175,7 +179,7 @@ class Builder {
   Collectors<Values>* const lists_;
   std::string name_;
   int step_ = 0;
-  Events source_;
+  Events source_, second_source_;
   std::vector<Events> collections_;
 };
 

@@ -54,7 +54,7 @@ std::string InSeconds(model::Duration d) {
 }  // namespace
 
 model::WindowingStrategy WindowingOf(const PipelineSpec& spec, int step) {
-  if (step == Step::kSource) return {};
+  if (step < 0) return {};
   const Step& s = spec.steps[static_cast<size_t>(step)];
   if (s.kind == Kind::kWindowInto) return s.windowing;
   model::WindowingStrategy windowing = WindowingOf(spec, s.inputs[0]);
@@ -69,6 +69,17 @@ bool HasConsumer(const PipelineSpec& spec, int step) {
   return std::any_of(spec.steps.begin(), spec.steps.end(), [step](const Step& s) {
     return std::count(s.inputs.begin(), s.inputs.end(), step) > 0;
   });
+}
+
+bool IsInTime(const std::vector<StreamEvent>& schedule) {
+  model::EventTime watermark = model::EventTime::Min();
+  for (const StreamEvent& event : schedule) {
+    for (const StampedEvent& element : event.elements) {
+      if (element.timestamp < watermark) return false;
+    }
+    watermark = std::max(watermark, event.watermark);
+  }
+  return true;
 }
 
 bool IsObserved(const PipelineSpec& spec, int step) {
@@ -129,16 +140,23 @@ std::string ToString(const Step& step) {
   }
   std::vector<std::string> inputs;
   for (const int input : step.inputs) {
-    inputs.push_back(input == Step::kSource ? "source" : absl::StrCat("#", input));
+    inputs.push_back(input == Step::kSource         ? "source"
+                     : input == Step::kSecondSource ? "second source"
+                                                    : absl::StrCat("#", input));
   }
   return absl::StrCat(text, " of ", absl::StrJoin(inputs, ", "));
 }
 
 std::string ToString(const PipelineSpec& spec) {
-  std::string text = "source:\n";
-  for (const StreamEvent& event : spec.schedule) {
-    absl::StrAppend(&text, "  ", ToString(event), "\n");
-  }
+  std::string text;
+  const auto add = [&text](const char* name, const std::vector<StreamEvent>& schedule) {
+    absl::StrAppend(&text, name, ":\n");
+    for (const StreamEvent& event : schedule) {
+      absl::StrAppend(&text, "  ", ToString(event), "\n");
+    }
+  };
+  add("source", spec.schedule);
+  if (HasConsumer(spec, Step::kSecondSource)) add("second source", spec.second_schedule);
   absl::StrAppend(&text, "steps:\n");
   for (size_t i = 0; i < spec.steps.size(); ++i) {
     absl::StrAppend(&text, "  #", i, " ", ToString(spec.steps[i]), "\n");

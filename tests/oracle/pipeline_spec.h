@@ -50,9 +50,10 @@ struct Step {
     kConcat,  // a CombineFn that keeps all values, sorted
   };
   static constexpr int kSource = -1;
+  static constexpr int kSecondSource = -2;
 
   Kind kind = Kind::kMap;
-  std::vector<int> inputs{kSource};  // earlier steps, or kSource
+  std::vector<int> inputs{kSource};  // earlier steps, or sources
   int64_t n = 1;                     // >= 1
   model::WindowingStrategy windowing{};
 
@@ -63,13 +64,18 @@ struct Step {
 struct PipelineSpec {
   std::vector<StreamEvent> schedule;  // the watermark goes to infinity after the last
   std::vector<Step> steps;            // inputs first
+  // Of the second source, whose events come in any order with those of the first; it leaves the
+  // clock alone.
+  std::vector<StreamEvent> second_schedule{};
 
   friend bool operator==(const PipelineSpec&, const PipelineSpec&) = default;
 };
 
-// The windowing of a step's output; of kSource the default.
+// The windowing of a step's output; of a source the default.
 model::WindowingStrategy WindowingOf(const PipelineSpec& spec, int step);
 bool HasConsumer(const PipelineSpec& spec, int step);
+// No element is behind the watermark of its own stream.
+bool IsInTime(const std::vector<StreamEvent>& schedule);
 // Steps whose output both sides report: groupings, what has state, and what nobody reads.
 bool IsObserved(const PipelineSpec& spec, int step);
 

@@ -34,8 +34,7 @@ bool FollowsWatermark(const model::WindowingStrategy& windowing) {
 // A collection that is a map by key in each window, and the same whenever one looks: each key's one
 // pane.
 bool IsMap(const PipelineSpec& spec, int step) {
-  if (step == Step::kSource || spec.steps[static_cast<size_t>(step)].kind != Kind::kSum)
-    return false;
+  if (step < 0 || spec.steps[static_cast<size_t>(step)].kind != Kind::kSum) return false;
   const model::WindowingStrategy windowing = WindowingOf(spec, step);
   return windowing.trigger == Trigger::Default() &&
          windowing.allowed_lateness == model::Duration{} && !windowing.window_fn.merges() &&
@@ -79,7 +78,8 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
   const Step& step = spec.steps[at];
   Promise promise;
   for (const int from : step.inputs) {
-    if (from == Step::kSource) continue;
+    if (from == Step::kSecondSource) promise.is_prompt = false;
+    if (from < 0) continue;
     if (from >= static_cast<int>(at)) return Refuse(at, "reads a later one");
     const Promise& input = before[static_cast<size_t>(from)];
     promise.order = std::max(promise.order, input.order);
@@ -87,7 +87,7 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
     promise.is_prompt &= input.is_prompt;
   }
   // Without a grouping in front, so that its watermark is the source's.
-  const bool is_from_source = step.inputs[0] == Step::kSource ||
+  const bool is_from_source = step.inputs[0] < 0 ||
                               before[static_cast<size_t>(step.inputs[0])].order == Order::kTotal;
   if (step.is_grouping()) return OfGrouping(spec, at, promise, mode);
   switch (step.kind) {
@@ -142,6 +142,10 @@ StatusOr<Promise> OfStep(const PipelineSpec& spec, size_t at, const std::vector<
 }  // namespace
 
 StatusOr<std::vector<Promise>> PromisesOf(const PipelineSpec& spec, const TestMode& mode) {
+  if (HasConsumer(spec, Step::kSecondSource) &&
+      !(IsInTime(spec.schedule) && IsInTime(spec.second_schedule))) {
+    return absl::InvalidArgumentError("an element may be late or not, as the other stream goes on");
+  }
   std::vector<Promise> promises;
   for (size_t i = 0; i < spec.steps.size(); ++i) {
     HB_ASSIGN_OR_RETURN(const Promise promise, OfStep(spec, i, promises, mode));

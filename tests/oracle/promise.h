@@ -1,6 +1,6 @@
 // What the engine promises about a pipeline's outputs, so that exactly that is compared.
 //
-// With one TestStream every pane is promised, as long as the elements of each key come in an order
+// Of one TestStream every pane is promised, as long as the elements of each key come in an order
 // of their own and meet the same watermarks. Four things take that away, in Beam as here, and then
 // a grouping promises what all its panes together hold, or, accumulating, what the last one holds:
 //  - Elements of different origins meet under one key (a Flatten; new keys behind a grouping; new
@@ -12,6 +12,8 @@
 //  - A processing-time trigger in front: so it is with a watermark that a firing releases.
 //  - A processing-time trigger behind a grouping that fires before the end of its windows, with
 //    several workers or a restart: whether the clock or the released watermark moves first.
+// With two TestStreams nobody says whose event comes first. So no element may be late in its own, and
+// the clock means nothing to what comes of the second.
 #ifndef HORNBEAM_TESTS_ORACLE_PROMISE_H_
 #define HORNBEAM_TESTS_ORACLE_PROMISE_H_
 

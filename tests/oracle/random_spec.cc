@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/rng.h"
+#include "model/calendar_windows.h"
 #include "promise.h"
 #include "two_spans.h"
 
@@ -26,8 +27,14 @@ class Generator {
 
   PipelineSpec Next() {
     if (!OneIn(3)) mode_ = {.workers = 4, .crashes = true};
-    spec_.schedule = Schedule();
+    if (OneIn(6)) {
+      unit_s_ = 6 * 3600;
+      begin_ = kBeforeSpring;
+    }
+    const bool has_two = OneIn(6);
+    spec_.schedule = Schedule(has_two);
     int at = Elementwise(Step::kSource, 2);
+    if (has_two) at = WithSecondSource(at);
     if (!OneIn(12)) at = Windowed(at);
     at = Elementwise(at, 1);
     if (OneIn(5)) at = Flattened(at);
@@ -58,6 +65,18 @@ class Generator {
     step.inputs = std::move(inputs);
     step.n = n;
     return Try(std::move(step), otherwise);
+  }
+
+  // Whole units of the pipeline's event time: seconds, or quarters of a day.
+  EventTime At(int64_t n) const { return begin_ + Units(n); }
+  model::Duration Units(int64_t n) const { return Seconds(n * unit_s_); }
+
+  int WithSecondSource(int first) {
+    spec_.second_schedule = Schedule(true);
+    std::erase_if(spec_.second_schedule,
+                  [](const StreamEvent& e) { return e.processing_time > model::Duration{}; });
+    const int second = Elementwise(Step::kSecondSource, 1);
+    return TryAdd(Kind::kFlatten, {first, second}, first);
   }
 
   int Elementwise(int from, int most) {
@@ -133,26 +152,36 @@ class Generator {
   }
 
   WindowFn Windows() {
-    const int64_t size_s = 3 + Below(20);
+    if (unit_s_ > 1 && OneIn(2)) return Calendar();
+    const int size = 3 + Below(20);
     switch (Below(10)) {
       case 0: return WindowFn::Global();
       case 1:
       case 2: {
-        const int period_s = 2 + Below(10);
-        return WindowFn::Sliding(Seconds(size_s), Seconds(period_s), Seconds(Below(period_s)));
+        const int period = 2 + Below(10);
+        return WindowFn::Sliding(Units(size), Units(period), Units(Below(period)));
       }
       case 3:
-      case 4: return WindowFn::Sessions(Seconds(size_s));
-      case 5: return WindowFn::Custom(std::make_shared<TwoSpans>(Seconds(size_s), OneIn(2)));
-      default: return WindowFn::Fixed(Seconds(size_s), Seconds(Below(3)));
+      case 4: return WindowFn::Sessions(Units(size));
+      case 5: return WindowFn::Custom(std::make_shared<TwoSpans>(Units(size), OneIn(2)));
+      default: return WindowFn::Fixed(Units(size), Units(Below(3)));
     }
+  }
+  // The days of the schedule have one in them that is an hour shorter in Berlin.
+  WindowFn Calendar() {
+    using model::CalendarWindows;
+    const CalendarWindows::Unit units[] = {CalendarWindows::Unit::kDay, CalendarWindows::Unit::kDay,
+                                           CalendarWindows::Unit::kMonth, CalendarWindows::Unit::kYear};
+    const char* const zones[] = {"Europe/Berlin", "America/New_York", "UTC"};
+    const absl::CivilDay first(2023 + Below(3), 1 + Below(12), 1 + Below(28));
+    return *CalendarWindows::Make(units[Below(4)], 1 + Below(3), first, zones[Below(3)]);
   }
 
   WindowingStrategy Windowing() {
     WindowingStrategy w;
     w.window_fn = Windows();
     // One in three may lose data; what it puts out is compared all the same.
-    w.allowed_lateness = Seconds(OneIn(3) ? 0 : Below(40));
+    w.allowed_lateness = Units(OneIn(3) ? 0 : Below(40));
     do {
       w.trigger = AnyTrigger(2);
     } while (w.trigger.MayLoseData(w.allowed_lateness) && !OneIn(4));
@@ -163,36 +192,42 @@ class Generator {
     return w;
   }
 
-  std::vector<StreamEvent> Schedule() {
+  std::vector<StreamEvent> Schedule(bool in_time) {
     std::vector<StreamEvent> schedule;
     const int keys = 1 + Below(5);
-    int watermark_s = 0;
-    if (!OneIn(4)) schedule.push_back({.watermark = EventTime::FromSeconds(0)});
+    int watermark = 0;
+    if (!OneIn(4)) schedule.push_back({.watermark = At(0)});
     for (int left = 3 + Below(12); left > 0; --left) {
       switch (Below(5)) {
         case 0:
         case 1:
-          watermark_s += OneIn(8) ? Below(80) : Below(15);
-          schedule.push_back({.watermark = EventTime::FromSeconds(watermark_s)});
+          watermark += OneIn(8) ? Below(80) : Below(15);
+          schedule.push_back({.watermark = At(watermark)});
           break;
         case 2: schedule.push_back({.processing_time = Seconds(1 + Below(30))}); break;
-        default: schedule.push_back({.elements = Elements(keys, watermark_s)});
+        default: schedule.push_back({.elements = Elements(keys, watermark, in_time)});
       }
     }
     return schedule;
   }
 
-  std::vector<StampedEvent> Elements(int keys, int watermark_s) {
+  std::vector<StampedEvent> Elements(int keys, int watermark, bool in_time) {
     std::vector<StampedEvent> elements;
     for (int left = 1 + Below(6); left > 0; --left) {
-      const int at_s = std::max(0, watermark_s - 25 + Below(50));
+      const int at = in_time ? watermark + Below(25) : std::max(0, watermark - 25 + Below(50));
+      const bool just_before = OneIn(10) && !(in_time && at == watermark);
       elements.push_back({{absl::StrCat("k", Below(keys)), ++value_},
-                          EventTime::FromSeconds(at_s) - model::Micros(OneIn(10) ? 1 : 0)});
+                          At(at) - model::Micros(just_before ? 1 : 0)});
     }
     return elements;
   }
 
+  // 2024-03-20T00:00:00Z.
+  static constexpr EventTime kBeforeSpring = EventTime::FromSeconds(1'710'892'800);
+
   Rng rng_;
+  int64_t unit_s_ = 1;
+  EventTime begin_ = EventTime::FromSeconds(0);
   PipelineSpec spec_;
   TestMode mode_;  // the most that something must be promised for
   int64_t value_ = 0;

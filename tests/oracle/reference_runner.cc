@@ -54,18 +54,15 @@ class Runner {
   }
 
   Outputs Run() {
-    for (const StreamEvent& event : spec_.schedule) {
-      for (const StampedEvent& e : event.elements) {
-        Forward(Step::kSource, {e.event.key,
-                                e.event.value,
-                                e.timestamp,
-                                {model::Window::Global()},
-                                model::PaneInfo::NoFiring()});
+    // In turns; what is compared does not depend on it.
+    for (size_t i = 0; i < std::max(spec_.schedule.size(), spec_.second_schedule.size()); ++i) {
+      if (i < spec_.schedule.size()) Happen(Step::kSource, spec_.schedule[i]);
+      if (i < spec_.second_schedule.size()) {
+        Happen(Step::kSecondSource, spec_.second_schedule[i]);
       }
-      if (event.watermark > watermark_) AdvanceWatermark(event.watermark);
-      if (event.processing_time > model::Duration{}) AdvanceClock(event.processing_time);
     }
-    AdvanceWatermark(EventTime::Max());
+    AdvanceWatermark(Step::kSource, EventTime::Max());
+    AdvanceWatermark(Step::kSecondSource, EventTime::Max());
     for (int i = 0; i < count(); ++i) LookUp(i);
     return std::move(outputs_);
   }
@@ -82,6 +79,18 @@ class Runner {
     EventTime output_watermark = EventTime::Min();
   };
 
+  void Happen(int source, const StreamEvent& event) {
+    for (const StampedEvent& e : event.elements) {
+      Forward(source, {e.event.key,
+                       e.event.value,
+                       e.timestamp,
+                       {model::Window::Global()},
+                       model::PaneInfo::NoFiring()});
+    }
+    if (event.watermark > OutputWatermark(source)) AdvanceWatermark(source, event.watermark);
+    if (event.processing_time > model::Duration{}) AdvanceClock(event.processing_time);
+  }
+
   static size_t At(int step) { return static_cast<size_t>(step); }
   int count() const { return static_cast<int>(spec_.steps.size()); }
   const Step& Spec(int step) const { return spec_.steps[At(step)]; }
@@ -89,7 +98,7 @@ class Runner {
   model::WindowingStrategy StrategyOf(int step) const {
     if (Spec(step).kind == Kind::kWindowInto) return Spec(step).windowing;
     const int input = Spec(step).inputs[0];
-    return input == Step::kSource ? model::WindowingStrategy{} : nodes_[At(input)].output_strategy;
+    return input < 0 ? model::WindowingStrategy{} : nodes_[At(input)].output_strategy;
   }
 
   void Forward(int from, const Element& element) {
@@ -196,15 +205,18 @@ class Runner {
     }
   }
 
-  void AdvanceWatermark(EventTime watermark) {
-    watermark_ = watermark;
+  EventTime OutputWatermark(int from) const {
+    if (from == Step::kSource) return watermark_;
+    return from == Step::kSecondSource ? second_watermark_ : nodes_[At(from)].output_watermark;
+  }
+
+  void AdvanceWatermark(int source, EventTime watermark) {
+    (source == Step::kSource ? watermark_ : second_watermark_) = watermark;
     for (int i = 0; i < count(); ++i) {
       EventTime input = EventTime::Max();
       for (size_t k = 0; k < Spec(i).inputs.size(); ++k) {
         if (Spec(i).kind == Kind::kLookUp && k > 0) continue;  // a side input holds nothing back
-        const int from = Spec(i).inputs[k];
-        input =
-            std::min(input, from == Step::kSource ? watermark_ : nodes_[At(from)].output_watermark);
+        input = std::min(input, OutputWatermark(Spec(i).inputs[k]));
       }
       Node& node = nodes_[At(i)];
       if (input <= node.watermark) continue;
@@ -227,7 +239,7 @@ class Runner {
   const PipelineSpec& spec_;
   std::vector<Node> nodes_;
   Outputs outputs_;
-  EventTime watermark_ = EventTime::Min();
+  EventTime watermark_ = EventTime::Min(), second_watermark_ = EventTime::Min();  // of the sources
   model::ProcessingTime now_{0};
 };
 

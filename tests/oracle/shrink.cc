@@ -18,7 +18,9 @@ class Candidates {
   std::vector<Failure> All() {
     SimplerModes();
     for (size_t i = 0; i < from_.spec.steps.size(); ++i) WithoutStep(i);
-    for (size_t i = 0; i < from_.spec.schedule.size(); ++i) SmallerEvent(i);
+    for (const auto schedule : {&PipelineSpec::schedule, &PipelineSpec::second_schedule}) {
+      for (size_t i = 0; i < (from_.spec.*schedule).size(); ++i) SmallerEvent(schedule, i);
+    }
     for (size_t i = 0; i < from_.spec.steps.size(); ++i) {
       if (from_.spec.steps[i].kind == Step::Kind::kWindowInto) SimplerWindowing(i);
     }
@@ -59,14 +61,14 @@ class Candidates {
     }
   }
 
-  void SmallerEvent(size_t at) {
-    Add([at](Failure& f) {
-      f.spec.schedule.erase(f.spec.schedule.begin() + static_cast<ptrdiff_t>(at));
+  void SmallerEvent(std::vector<StreamEvent> PipelineSpec::* schedule, size_t at) {
+    Add([=](Failure& f) {
+      (f.spec.*schedule).erase((f.spec.*schedule).begin() + static_cast<ptrdiff_t>(at));
     });
-    const size_t elements = from_.spec.schedule[at].elements.size();
+    const size_t elements = (from_.spec.*schedule)[at].elements.size();
     for (size_t i = 0; elements > 1 && i < elements; ++i) {
       Add([=](Failure& f) {
-        std::vector<StampedEvent>& all = f.spec.schedule[at].elements;
+        std::vector<StampedEvent>& all = (f.spec.*schedule)[at].elements;
         all.erase(all.begin() + static_cast<ptrdiff_t>(i));
       });
     }
@@ -85,7 +87,7 @@ class Candidates {
     Rewindow(step, [&](WindowingStrategy& w) { w.allowed_lateness = plain.allowed_lateness; });
     Rewindow(step, [&](WindowingStrategy& w) { w.window_fn.offset = {}; });
     Rewindow(step, [&](WindowingStrategy& w) {
-      if (!w.window_fn.is_partition()) w.window_fn = model::WindowFn::Fixed(model::Seconds(10));
+      if (!w.window_fn.is_partition() || w.window_fn.custom != nullptr) w.window_fn = model::WindowFn::Fixed(model::Seconds(10));
     });
     Rewindow(step, [&](WindowingStrategy& w) { w.window_fn = plain.window_fn; });
     for (Trigger& trigger : Simpler(from_.spec.steps[step].windowing.trigger)) {
