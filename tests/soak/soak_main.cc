@@ -33,7 +33,7 @@ int Main(int argc, char** argv) {
   app.add_option("--rate", soak.rate, "Events a second")->check(CLI::PositiveNumber);
   app.add_option("--workers", soak.workers, "Of every process; 0: one to four, at random");
   app.add_option("--folder", soak.folder, "A new one for state and output; otherwise one in the temporary folder");
-  app.add_flag("--keep", keep, "Keep the folder where nothing was wrong");
+  app.add_flag("--keep", keep, "Keep the folder also where nothing was wrong");
   app.add_option("--lose", soak.faults.lose_event, "Lose the event of this number, which the test must notice");
   app.add_option("--repeat", soak.faults.repeat_event, "Read the event of this number twice, which the test must notice");
   app.add_flag("--child", child)->group("");
@@ -51,8 +51,13 @@ int Main(int argc, char** argv) {
   }
   soak.program = std::filesystem::read_symlink("/proc/self/exe").string();
   if (soak.folder.empty()) soak.folder = absl::StrCat(std::filesystem::temp_directory_path().string(), "/hornbeam_soak_", RandomSeed());
+  if (std::filesystem::exists(soak.folder)) {
+    std::fprintf(stderr, "soak: the folder '%s' is there already; name a new one\n", soak.folder.c_str());
+    return 1;
+  }
   const int result = Report(RunSoak(soak));
-  if (result == 0 && !keep) std::filesystem::remove_all(soak.folder);
+  const bool as_told = soak.faults.lose_event >= 0 || soak.faults.repeat_event >= 0;
+  if ((result == 0 || as_told) && !keep) std::filesystem::remove_all(soak.folder);
   return result;
 }
 
