@@ -42,8 +42,8 @@ constexpr Duration Seconds(int64_t n) { return {internal::SaturatedMultiply(n, 1
 constexpr Duration Minutes(int64_t n) { return {internal::SaturatedMultiply(n, 60'000'000)}; }
 constexpr Duration Hours(int64_t n) { return {internal::SaturatedMultiply(n, 3'600'000'000)}; }
 
-inline constexpr int64_t kMinEventTimeUs = (INT64_MIN / 1000'000) * 1000 * 1000;
-inline constexpr int64_t kMaxEventTimeUs = (INT64_MAX / 1000'000) * 1000 * 1000;
+inline constexpr int64_t kMinEventTimeUs = (INT64_MIN / 1000) * 1000;
+inline constexpr int64_t kMaxEventTimeUs = (INT64_MAX / 1000) * 1000;
 
 // When something happened, as the element's producer says. Arithmetic saturates at Min() and Max().
 struct EventTime {
