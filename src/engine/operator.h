@@ -99,6 +99,12 @@ class Operator {
   // That of side input number `input` is now `watermark`.
   virtual Status AdvanceSideWatermark(int input, model::EventTime watermark) { return absl::OkStatus(); }
 
+  // It puts out elements that nobody has given it, at processing times (a splittable DoFn): it is not called for those while the
+  // stage behind it, or a sink, has no room.
+  virtual bool acts_as_source() const { return false; }
+  // The job drains: what would go on for ever ends, and what is under way is finished.
+  virtual void OnDrain() {}
+
   // Its output watermark may move with any element, not only with the input watermark.
   virtual bool generates_watermarks() const { return false; }
 

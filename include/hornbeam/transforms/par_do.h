@@ -23,7 +23,8 @@
 //
 // Where nobody reads failures(), a failed element fails the job whatever was asked for.
 //
-// A DoFn that keeps state by key, or sets timers, is described in hornbeam/state.h.
+// A DoFn that keeps state by key, or sets timers, is described in hornbeam/state.h; one whose work on an element can be split, so
+// that it may go on for ever, in hornbeam/splittable.h.
 //
 // Several outputs have tags:
 //
@@ -55,7 +56,8 @@ using engine::BundleOutput;
 using engine::ElementContext;
 using engine::OutputReceiver;
 
-struct StatefulDoFn;  // hornbeam/state.h
+struct StatefulDoFn;        // hornbeam/state.h
+struct SplittableDoFnBase;  // hornbeam/splittable.h
 
 template <typename T>
 struct OutputTag {
@@ -235,12 +237,19 @@ template <typename In, typename... Outs, typename Caller>
 PCollectionTuple<Outs...> ApplyStatefulParDo(const PCollection<In>& input, const std::string& name, const Caller& caller,
                                              const ParDoSettings& settings);
 
+// Defined in hornbeam/splittable.h, which whoever has a SplittableDoFn includes.
+template <typename In, typename... Outs, typename Fn>
+PCollectionTuple<Outs...> ApplySplittableParDo(const PCollection<In>& input, const std::string& name, const Fn& fn,
+                                               const ParDoSettings& settings);
+
 // Whichever the DoFn is.
 template <typename Fn, typename In, typename... Outs>
 PCollectionTuple<Outs...> ApplyDoFn(const PCollection<In>& input, const std::string& name, const DoFnCaller<Fn>& caller,
                                     const ParDoSettings& settings) {
   if constexpr (std::is_base_of_v<StatefulDoFn, Fn>) {
     return ApplyStatefulParDo<In, Outs...>(input, name, caller, settings);
+  } else if constexpr (std::is_base_of_v<SplittableDoFnBase, Fn>) {
+    return ApplySplittableParDo<In, Outs...>(input, name, caller.fn, settings);
   } else {
     return ApplyParDo<In, Outs...>(input, name, caller, settings);
   }

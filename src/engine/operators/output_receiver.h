@@ -131,6 +131,19 @@ class Receivers {
         receivers_);
     return most;
   }
+  // f(timestamp) of all that has been put out since the last EmitAll.
+  template <typename F>
+  void EachTimestamp(F f) const {
+    std::apply(
+        [&](const auto&... receiver) {
+          const auto all = [&](const auto& one) {
+            if (one.out_ == nullptr) return;
+            for (const model::EventTime t : one.out_->timestamps) f(t);
+          };
+          (all(receiver), ...);
+        },
+        receivers_);
+  }
   // To the operator's outputs of the same numbers.
   Status EmitAll(Operator* op) {
     return std::apply(

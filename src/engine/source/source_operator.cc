@@ -85,7 +85,7 @@ bool SourceOperator::finished() const {
   return std::all_of(owned_.begin(), owned_.end(), [](const Split& split) { return split.finished; });
 }
 
-void SourceOperator::Drain() {
+void SourceOperator::OnDrain() {
   for (Split& split : owned_) {
     if (!split.over) split.reader->Drain();
   }

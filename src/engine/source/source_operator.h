@@ -34,7 +34,7 @@ class SourceOperator final : public Operator {
   // The least of the readers'; Max() when all have finished.
   model::EventTime watermark() const;
   bool finished() const;
-  void Drain();
+  void OnDrain() override;
   // Any thread.
   void OnSealed(EpochId epoch);
   Backlog GetBacklog() const;

@@ -212,10 +212,18 @@ Status Stage::Start() {
   return absl::OkStatus();
 }
 
+void Stage::Drain() {
+  for (std::unique_ptr<Node>& node : nodes_) node->op->OnDrain();
+}
+
+bool Stage::MayRunTimersOf(const Operator& op) const {
+  return !op.acts_as_source() || (HasRoom() && job_->sinks_have_room());
+}
+
 Status Stage::OnProcessingTime(model::ProcessingTime now) {
   bool fired = false;
   for (std::unique_ptr<Node>& node : nodes_) {
-    if (node->op->NextProcessingTime() > now) continue;
+    if (node->op->NextProcessingTime() > now || !MayRunTimersOf(*node->op)) continue;
     fired = true;
     HB_RETURN_IF_ERROR(Annotate(node->op->OnProcessingTime(now), absl::StrCat("'", node->context.name, "'")));
   }
@@ -228,7 +236,9 @@ Status Stage::OnProcessingTime(model::ProcessingTime now) {
 
 model::ProcessingTime Stage::NextProcessingTime() const {
   model::ProcessingTime next = model::ProcessingTime::Never();
-  for (const std::unique_ptr<Node>& node : nodes_) next = std::min(next, node->op->NextProcessingTime());
+  for (const std::unique_ptr<Node>& node : nodes_) {
+    if (MayRunTimersOf(*node->op)) next = std::min(next, node->op->NextProcessingTime());
+  }
   return next;
 }
 

@@ -52,6 +52,8 @@ class Stage {
   bool AtMarker() const { return !inputs_.empty() && inputs_at_marker_ == inputs_.size(); }
   bool has_source() const { return source_ != nullptr; }
 
+  void Drain();
+
   Status OnProcessingTime(model::ProcessingTime now);
   model::ProcessingTime NextProcessingTime() const;
 
@@ -91,6 +93,8 @@ class Stage {
   };
 
   void MakeInputWatermarks();
+  // An operator that acts as a source rests when sources do.
+  bool MayRunTimersOf(const Operator& op) const;
   Status Handle(size_t input, Message message);
   Status HandleWatermark(Input& input, model::EventTime watermark);
   Status AfterBatch();

@@ -94,9 +94,7 @@ Status Worker::PassMarker(Stage& stage) {
 StatusOr<bool> Worker::RunOnce() {
   HB_ASSIGN_OR_RETURN(bool worked, RunTimers());
   if (drain_requested_.exchange(false, std::memory_order_acq_rel)) {
-    for (std::unique_ptr<Stage>& stage : stages_) {
-      if (stage->has_source()) stage->source()->Drain();
-    }
+    for (std::unique_ptr<Stage>& stage : stages_) stage->Drain();
   }
   HB_ASSIGN_OR_RETURN(const bool injected, InjectMarker());
   worked |= injected;
