@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "hornbeam/hornbeam.h"
 #include "hornbeam/testing/collector.h"
 #include "hornbeam/testing/modes.h"
@@ -22,7 +24,7 @@ using testing::UnorderedElementsAre;
 EventTime At(int64_t s) { return EventTime::FromSeconds(s); }
 
 // A stream without elements that moves the clock from 1 s on.
-TestStream<int64_t> Clock(int64_t steps, Duration step) {
+TestStream<int64_t> MovingClock(int64_t steps, Duration step) {
   TestStream<int64_t> stream;
   for (int64_t i = 0; i < steps; ++i) stream = stream.AdvanceProcessingTime(step);
   return stream.AdvanceWatermarkToInfinity();
@@ -46,7 +48,7 @@ TEST(PeriodicImpulseTest, EveryTickComesOnceAndAtItsTime) {
     SCOPED_TRACE(ToString(mode));
     Collector<std::string> seen;
     const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
-      pipeline | "Clock" >> Clock(8, Seconds(5));
+      pipeline | "Clock" >> MovingClock(8, Seconds(5));
       pipeline | "Ticks" >> PeriodicImpulse(Seconds(10)).StartingAt(At(-15)).StoppingAt(At(35)) |
           "Tell" >> Map([](const EventTime& tick, const ElementContext& context) {
             return absl::StrCat(InSeconds(tick), "/", InSeconds(context.timestamp()), " at ", context.processing_time().us / 1'000'000);
@@ -65,7 +67,7 @@ TEST(PeriodicImpulseTest, StartsWithTheJobAndItsWindowsCloseAtTheNextTick) {
     SCOPED_TRACE(ToString(mode));
     Collector<std::string> seen;
     const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
-      pipeline | "Clock" >> Clock(8, Seconds(5));
+      pipeline | "Clock" >> MovingClock(8, Seconds(5));
       pipeline | "Ticks" >> PeriodicImpulse(Seconds(10)).StoppingAt(At(25)).ApplyWindowing() |
           "Key" >> Map([](const EventTime& tick) { return KV<bool, int64_t>{true, InSeconds(tick)}; }) | "Group" >> GroupByKey() |
           "Tell" >> Map([](const KV<bool, std::vector<int64_t>>& pane, const ElementContext& context) {
@@ -76,6 +78,21 @@ TEST(PeriodicImpulseTest, StartsWithTheJobAndItsWindowsCloseAtTheNextTick) {
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_THAT(seen.values(), UnorderedElementsAre("1x1 of 0", "1x11 of 10", "1x21 of 20"));
   });
+}
+
+TEST(PeriodicImpulseTest, TicksByTheMachinesClock) {
+  PipelineOptions options;
+  options.workers = 2;
+  Pipeline pipeline(options);
+  Collector<int64_t> seen;
+  const EventTime start = EventTime::FromMicros(Clock::System()->NowMicros());
+  pipeline | "Ticks" >> PeriodicImpulse(Millis(3)).StartingAt(start).StoppingAt(start + Millis(30)) |
+      "Early" >> Map([](const EventTime& tick, const ElementContext& context) {
+        return std::max<int64_t>(0, tick.us - context.processing_time().us);
+      }) | "Collect" >> Collect(&seen);
+  const Status status = pipeline.Run();
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(seen.values(), std::vector<int64_t>(10, 0));
 }
 
 TEST(PeriodicImpulseTest, AnIntervalOfNothingIsAMistake) {
@@ -121,7 +138,7 @@ TEST(PeriodicImpulseTest, ElementsAreEnrichedByTheTableOfTheirOwnWindow) {
     SCOPED_TRACE(ToString(mode));
     Collector<std::string> seen;
     const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
-      pipeline | "Clock" >> Clock(8, Seconds(20));
+      pipeline | "Clock" >> MovingClock(8, Seconds(20));
       const auto events = pipeline | "Events" >> Create<std::string>({{"a", At(1)}, {"b", At(61)}, {"c", At(125)}}) |
                           "Minutes" >> WindowInto(FixedWindows(Minutes(1)));
       const auto table = pipeline | "Tick" >> PeriodicImpulse(Minutes(1)).StartingAt(At(0)).StoppingAt(At(150)).ApplyWindowing() |

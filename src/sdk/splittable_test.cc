@@ -125,6 +125,21 @@ TEST(SplittableTest, WhatResumesLaterIsCalledAgainWhenItsTimeHasCome) {
   });
 }
 
+TEST(SplittableTest, AJobIsNotQuiescentWhileThereIsWork) {
+  ForEachMode(2, [&](const TestMode& mode) {
+    SCOPED_TRACE(ToString(mode));
+    Collector<std::string> seen;
+    const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
+      pipeline | "Clock" >> Clock(6, Seconds(5));
+      pipeline | "Numbers" >> Create<int64_t>(std::vector<int64_t>{30}) | "Count" >> ParDo<KV<int64_t, int64_t>>(CountTo()) |
+          "Tell" >> Map([](const KV<int64_t, int64_t>&, const ElementContext& context) { return AtTime("one", context); }) |
+          "Collect" >> Collect(&seen);
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_THAT(seen.values(), UnorderedElementsAreArray(std::vector<std::string>(30, "one at 1")));
+  });
+}
+
 // When the panes of [0, 2), [2, 4) and [4, 6) come, and what is in them.
 template <typename Estimator>
 void ExpectPanes(const std::vector<std::string>& expected) {
@@ -400,6 +415,22 @@ TEST(SplittableTest, RestsWhileTheSinkHasNoRoom) {
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(delivered.values().size(), 3000u);
   EXPECT_LT(most, 200u);  // rows of more than ten bytes, and a step
+}
+
+TEST(SplittableTest, ThreadsShareTheParts) {
+  PipelineOptions options;
+  options.workers = 4;
+  options.batch_size = 64;
+  Pipeline pipeline(options);
+  Collector<KV<int64_t, int64_t>> seen;
+  pipeline | "Numbers" >> Create<int64_t>(std::vector<int64_t>{5000}) | "Count" >> ParDo<KV<int64_t, int64_t>>(CountTo()) |
+      "Collect" >> Collect(&seen);
+  const Status status = pipeline.Run();
+  ASSERT_TRUE(status.ok()) << status;
+  std::vector<KV<int64_t, int64_t>> values = seen.values();
+  std::sort(values.begin(), values.end());
+  ASSERT_EQ(values.size(), 5000u);
+  for (int64_t i = 0; i < 5000; ++i) EXPECT_EQ(values[static_cast<size_t>(i)].value, i);
 }
 
 }  // namespace
