@@ -62,7 +62,8 @@ class WaitOn : public PTransform {
     const auto views = std::apply(
         [&](const auto&... signal) {
           int i = 0;
-          return std::tuple{internal::MakeSignal(signal, absl::StrCat(name, "/Signal", i++))...};
+          const auto next_name = [&] { return absl::StrCat(name, "/Signal", i++); };
+          return std::tuple{internal::MakeSignal(signal, next_name())...};  // in their order
         },
         signals_);
     return internal::ApplySideInputParDo<T, T>(input, name, internal::PassOn{}, {FailurePolicy::kFail, {"main"}, {}}, views).main();
