@@ -3,7 +3,8 @@
 //   engine_bench hot_key   --events 50000000     half of all elements have one key; sums per 10 s
 //   engine_bench sliding   --events 20000000     sums per key over an hour, every minute
 //   engine_bench sessions  --events 20000000     counts per key and session
-//   engine_bench live_keys --keys 10000000       memory and rate with so many keys in one open window (--long-keys: of 36 bytes)
+//   engine_bench live_keys --keys 10000000       memory and rate with so many keys in one open window (--long-keys: of 36 bytes;
+//                                                --state-memory-mb: some of them on disk)
 //   engine_bench recovery  --keys 10000000       how long a job with so many keys takes to come back
 //   engine_bench idle      --seconds 20          CPU time of a job whose source has nothing
 //
@@ -213,6 +214,9 @@ int Main(int argc, char** argv) {
   app.add_option("--seconds", settings.seconds, "How long to look at a job at rest");
   app.add_option("--workers", settings.options.workers, "Worker threads");
   app.add_option("--state-dir", settings.options.state_dir, "Where the job keeps its state; emptied");
+  app.add_option_function<size_t>(
+      "--state-memory-mb", [&](size_t mb) { settings.options.state_memory_bytes = mb << 20; },
+      "What the state may take in memory; the rest goes to disk");
   app.add_flag("--long-keys", settings.long_keys, "Keys are strings of 36 bytes");
   app.add_flag("--recover", second_half, "recovery: come back from what the run without this flag left");
   CLI11_PARSE(app, argc, argv);

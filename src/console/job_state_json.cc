@@ -162,6 +162,8 @@ json ToJson(const JobSnapshot& snapshot) {
       {"started_at_us", snapshot.started_at_us},
       {"sealed_epoch", snapshot.sealed_epoch},
       {"log_bytes", snapshot.log_bytes},
+      {"state_bytes", snapshot.state_bytes},
+      {"cold_cells", snapshot.cold_cells},
       {"undelivered_bytes", snapshot.undelivered_bytes},
       {"steps", std::move(steps)},
   };
@@ -180,6 +182,8 @@ StatusOr<JobSnapshot> JobSnapshotFromJson(const json& object) {
     Read(object, "started_at_us", &snapshot.started_at_us);
     Read(object, "sealed_epoch", &snapshot.sealed_epoch);
     Read(object, "log_bytes", &snapshot.log_bytes);
+    Read(object, "state_bytes", &snapshot.state_bytes);
+    Read(object, "cold_cells", &snapshot.cold_cells);
     Read(object, "undelivered_bytes", &snapshot.undelivered_bytes);
     if (const auto steps = object.find("steps"); steps != object.end()) {
       if (!steps->is_array()) throw WrongType{"steps"};

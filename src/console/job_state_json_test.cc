@@ -18,6 +18,8 @@ engine::JobSnapshot Example() {
   job.started_at_us = 1'700'000'000'000'001;
   job.sealed_epoch = 7;
   job.log_bytes = 123;
+  job.state_bytes = 45;
+  job.cold_cells = 6;
   job.undelivered_bytes = 9;
   engine::StepSnapshot read;
   read.name = "Read";

@@ -164,6 +164,14 @@ std::string PrometheusText(const std::vector<KnownJob>& jobs, int64_t now_us) {
          [](const KnownJob& job) {
            return std::optional<double>(static_cast<double>(job.snapshot.log_bytes));
          });
+  PerJob(&out, jobs, "hornbeam_job_state_bytes", "gauge", "What the job's keyed state takes in memory, about.",
+         [](const KnownJob& job) {
+           return std::optional<double>(static_cast<double>(job.snapshot.state_bytes));
+         });
+  PerJob(&out, jobs, "hornbeam_job_cold_cells", "gauge", "Keys and windows whose state is on disk for want of memory.",
+         [](const KnownJob& job) {
+           return std::optional<double>(static_cast<double>(job.snapshot.cold_cells));
+         });
   PerJob(&out, jobs, "hornbeam_job_undelivered_bytes", "gauge",
          "Bytes that sinks hold sealed and not yet delivered.", [](const KnownJob& job) {
            return std::optional<double>(static_cast<double>(job.snapshot.undelivered_bytes));

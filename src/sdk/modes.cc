@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/memory_file_system.h"
 #include "engine/job/job.h"
+#include "engine/state/cold_store.h"
 #include "hornbeam/testing/modes.h"
 
 namespace hornbeam {
@@ -16,7 +17,7 @@ constexpr int kMostStarts = 1000;
 
 std::string ToString(const TestMode& mode) {
   return absl::StrCat("batches of ", mode.batch_size, ", ", mode.workers, " workers, ",
-                      mode.crashes ? "a crash every few epochs" : "no crash", ", seed ", mode.seed);
+                      mode.spills ? "no memory for state, " : "", mode.crashes ? "a crash every few epochs" : "no crash", ", seed ", mode.seed);
 }
 
 Status RunInMode(const TestMode& mode, const std::function<void(Pipeline&)>& build) {
@@ -32,6 +33,10 @@ Status RunInMode(const TestMode& mode, const std::function<void(Pipeline&)>& bui
     options.workers = mode.workers;
     options.batch_size = mode.batch_size;
     options.deterministic_seed = rng.Next() | 1;
+    if (mode.spills) {
+      options.state_memory_bytes = 1;
+      options.new_cold_store = [](int) { return std::make_unique<engine::MemoryColdStore>(); };
+    }
     Pipeline pipeline(options);
     build(pipeline);
     {
@@ -60,7 +65,10 @@ void ForEachMode(int seeds, const std::function<void(const TestMode&)>& test) {
   for (const size_t batch_size : {size_t{1}, size_t{1024}}) {
     for (const int workers : {1, 4}) {
       for (const bool crash : {false, true}) {
-        for (int seed = 1; seed <= seeds; ++seed) test({batch_size, workers, crash, static_cast<uint64_t>(seed)});
+        for (int seed = 1; seed <= seeds; ++seed) {
+          test({batch_size, workers, crash, static_cast<uint64_t>(seed), /*spills=*/false});
+          if (batch_size > 1) test({batch_size, workers, crash, static_cast<uint64_t>(seed), /*spills=*/true});
+        }
       }
     }
   }

@@ -247,7 +247,7 @@ std::vector<TestMode> RandomModes(uint64_t seed, const PipelineSpec& spec, int c
     const bool crashes = i > 0 && (i + 1 == count || rng.OneIn(2));
     const size_t batch_size = batch_sizes[rng.Below(3)];
     const int many = workers[rng.Below(3)];
-    modes.push_back({batch_size, plain ? 1 : many, crashes && !plain, rng.Next() >> 32});
+    modes.push_back({batch_size, plain ? 1 : many, crashes && !plain, rng.Next() >> 32, /*spills=*/rng.OneIn(3)});
   }
   return modes;
 }

@@ -38,6 +38,7 @@ class Candidates {
 
   void SimplerModes() {
     Add([](Failure& f) { f.mode.crashes = false; });
+    Add([](Failure& f) { f.mode.spills = false; });
     Add([](Failure& f) { f.mode.workers = 1; });
     Add([](Failure& f) { f.mode.workers = std::min(f.mode.workers, 2); });
     Add([](Failure& f) { f.mode.batch_size = 1024; });

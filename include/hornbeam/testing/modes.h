@@ -1,5 +1,6 @@
 // Runs one pipeline in every mode in which its result must be the same: one element per batch and many, one worker and four,
-// straight through and with a crash every few epochs, under several interleavings.
+// straight through and with a crash every few epochs, with all state in memory and with none left there between epochs, under
+// several interleavings.
 #ifndef HORNBEAM_TESTING_MODES_H_
 #define HORNBEAM_TESTING_MODES_H_
 
@@ -17,6 +18,7 @@ struct TestMode {
   int workers = 1;
   bool crashes = false;            // after every one to four epochs what was not synced is lost, and the job starts again
   uint64_t seed = 1;               // of the interleaving
+  bool spills = false;             // at the end of every epoch all state that can leaves memory
 };
 std::string ToString(const TestMode& mode);
 

@@ -150,7 +150,8 @@ function showTiles(job, rates, now_us) {
     ? `${bytes(Math.max(0, backlog.bytes))}, oldest ${duration(backlog.oldest_age_ms * 1000)}`
     : backlog.elements === 0 ? "nothing waits" : "not known";
   $("rows-delivered").textContent = sinks.length ? number(sum(sinks.map((step) => step.rows_delivered))) : "–";
-  $("epoch").textContent = `epoch ${compact(job.sealed_epoch)}, log ${bytes(job.log_bytes)}`;
+  $("epoch").textContent = `epoch ${compact(job.sealed_epoch)}, log ${bytes(job.log_bytes)}`
+    + (job.cold_cells > 0 ? `, ${compact(job.cold_cells)} keys on disk` : "");
   const failed = sum(job.steps.map((step) => step.failed));
   $("dead-letters").textContent = number(failed);
   $("dropped-late").textContent = number(sum(job.steps.map((step) => step.dropped_late)));

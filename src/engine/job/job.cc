@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
+#include "base/machine_memory.h"
 #include "engine/exchange/broadcast.h"
 #include "engine/exchange/flatten.h"
 #include "engine/job/state_transfer.h"
@@ -20,6 +21,9 @@ namespace {
 JobOptions WithDefaults(JobOptions options) {
   if (options.workers <= 0) options.workers = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   options.batch_size = std::max<size_t>(options.batch_size, 1);
+  if (options.state_memory_bytes == 0) options.state_memory_bytes = static_cast<size_t>(MachineMemoryBytes()) / 2;
+  const bool has_disk = options.fs == FileSystem::Posix() || options.new_cold_store != nullptr;
+  if (options.state_dir.empty() || !has_disk) options.state_memory_bytes = 0;  // no limit: there is nowhere else
   return options;
 }
 

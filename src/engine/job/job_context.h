@@ -2,22 +2,29 @@
 #ifndef HORNBEAM_ENGINE_JOB_JOB_CONTEXT_H_
 #define HORNBEAM_ENGINE_JOB_JOB_CONTEXT_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
 #include "engine/epoch/ids.h"
 #include "engine/job/job_options.h"
+#include "engine/state/cold_store.h"
+#include "engine/state/state_budget.h"
 #include "engine/worker/parker.h"
 
 namespace hornbeam::engine {
 
 class JobContext {
  public:
-  explicit JobContext(JobOptions options) : options_(std::move(options)) {}
+  explicit JobContext(JobOptions options)
+      : options_(std::move(options)),
+        state_budget_(options_.state_memory_bytes),
+        cold_stores_(static_cast<size_t>(std::max(1, options_.workers))) {}
   JobContext(const JobContext&) = delete;
 
   const JobOptions& options() const { return options_; }
@@ -66,6 +73,11 @@ class JobContext {
     return undelivered_bytes_.load(std::memory_order_seq_cst) < options_.undelivered_limit_bytes;
   }
 
+  StateBudget& state_budget() { return state_budget_; }
+  const StateBudget& state_budget() const { return state_budget_; }
+  // Made when it is first asked for. Only the worker's own thread uses it.
+  StatusOr<ColdStore*> ColdStoreOf(int worker);
+
   // Callbacks for when `epoch`, which is being ended, is sealed. From a worker; TakeFinalizers is for the coordinator.
   void AddFinalizers(EpochId epoch, std::vector<std::function<void()>> callbacks) {
     MutexLock lock(&mutex_);
@@ -78,6 +90,8 @@ class JobContext {
 
  private:
   const JobOptions options_;
+  StateBudget state_budget_;
+  std::vector<std::unique_ptr<ColdStore>> cold_stores_;  // by worker
   std::function<void()> on_time_moved_;
   std::function<void()> wake_workers_;
   bool quiescence_is_awaited_ = false;

@@ -5,15 +5,19 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
 #include "base/clock.h"
 #include "base/file_system.h"
+#include "base/status.h"
 #include "engine/job/commit_point.h"
 #include "model/time.h"
 
 namespace hornbeam::engine {
+
+class ColdStore;
 
 // kExactlyOnce: every effect of an element becomes durable once, with its epoch. kAtLeastOnce: sinks are written at once and
 // sources acknowledged after the sink's confirmation; faster to the sink, and a crash repeats what was under way.
@@ -48,6 +52,13 @@ struct JobOptions {
   // The job's log is kept near the greater of this and twice what of it is alive, in segments of about `log_segment_bytes`.
   uint64_t log_rewrite_above_bytes = 256 << 20;
   uint64_t log_segment_bytes = 32 << 20;
+
+  // What the state of groupings and stateful ParDos may take in memory, about: beyond it, what has been left alone longest goes to
+  // disk, below `state_dir`, and comes back when it is needed. 0: half of what the machine, or its control group, has. Without a
+  // state directory all state stays in memory.
+  size_t state_memory_bytes = 0;
+  // Where a worker's state goes then; for tests. Empty: RocksDB (engine/state/cold_store.h).
+  std::function<StatusOr<std::unique_ptr<ColdStore>>(int worker)> new_cold_store{};
 
   // Failed elements are tried again this many times before they count as failed.
   int attempts = 3;

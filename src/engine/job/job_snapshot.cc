@@ -66,6 +66,8 @@ JobSnapshot Job::Snapshot() const {
   snapshot.exactly_once = options.mode == ProcessingMode::kExactlyOnce;
   snapshot.started_at_us = started_at_us_;
   snapshot.undelivered_bytes = static_cast<int64_t>(context_.undelivered_bytes());
+  snapshot.state_bytes = static_cast<int64_t>(context_.state_budget().used_bytes());
+  snapshot.cold_cells = context_.state_budget().cold_cells();
   if (log_ != nullptr) snapshot.log_bytes = log_->size_bytes();
   {
     MutexLock lock(&mutex_);

@@ -44,6 +44,8 @@ struct JobSnapshot {
   int64_t started_at_us = 0;          // since the Unix epoch
   uint64_t sealed_epoch = 0;
   uint64_t log_bytes = 0;
+  int64_t state_bytes = 0;            // what keyed state takes in memory, about
+  int64_t cold_cells = 0;             // keys and windows whose state is on disk for want of memory
   int64_t undelivered_bytes = 0;
   std::vector<StepSnapshot> steps;    // in topological order
 };

@@ -5,21 +5,26 @@
 //
 // State of a key and window is a Cell in the table of its (window, slice). A cell is as small as can be while its trigger
 // needs nothing but the watermark and nothing late is allowed: then all panes of a window follow from its end, which is one
-// timer for all keys, and the window goes with them. Otherwise the cell has CellExtras.
+// timer for all keys, and the window goes with them. Otherwise the cell has GroupingExtras.
+//
+// Tables leave memory when the job's state exceeds its budget (state/spill.h); timers and holds stay.
 #ifndef HORNBEAM_ENGINE_OPERATORS_GROUPING_H_
 #define HORNBEAM_ENGINE_OPERATORS_GROUPING_H_
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "engine/operator.h"
+#include "engine/operators/grouping_cell.h"
 #include "engine/operators/grouping_traits.h"
 #include "engine/progress/holds.h"
 #include "engine/state/key_table.h"
+#include "engine/state/spill.h"
 #include "engine/state/window_log.h"
 #include "engine/state/window_slices.h"
 #include "engine/timers/timer_queue.h"
@@ -39,25 +44,13 @@ class GroupingOperator final : public Operator {
   using Accumulator = typename Traits::Accumulator;
   using Grouped = model::KV<Key, typename Traits::Output>;
 
-  // What a cell has where its panes do not follow from the end of the window alone.
-  struct CellExtras {
-    TriggerState trigger;
-    PaneState pane;
-    Hold hold;  // at the pane's timestamp, where the timestamp combiner is not the end of the window
-  };
-  struct Cell {
-    Accumulator accumulator{};
-    uint32_t unfired = 0;          // elements since the last pane
-    uint32_t logged = 0;           // kAppends: how many of the values the log has
-    bool dirty = false;            // in the table's list
-    bool rewrite = false;          // the log needs the whole cell: it has values that are gone
-    bool holds = false;            // has unfired elements that came before the end of the window
-    std::unique_ptr<CellExtras> extras;
-  };
+  using Cell = GroupingCell<Traits>;
+  using CellCoder = GroupingCellCoder<Traits>;
   struct Table {
     uint32_t slice = 0;
     KeyTable<Key, Cell> cells;
     std::vector<uint32_t> dirty;  // positions of the cells that the log has to hear of
+    Residence residence;
   };
   struct PerWindow {
     int64_t holding_cells = 0;
@@ -72,9 +65,16 @@ class GroupingOperator final : public Operator {
       : strategy_(strategy),
         traits_(std::move(traits)),
         machine_(strategy.trigger),
+        coder_(&traits_, &machine_),
         ends_with_window_(strategy.allowed_lateness == model::Duration{} && !machine_.NeedsStateBeforeEnd() &&
                           !machine_.CountsElementsBeforeEnd()),
         stamps_end_(strategy.timestamp_combiner == model::TimestampCombiner::kEndOfWindow) {}
+
+  Status Open(const OperatorContext& context, int outputs) override {
+    HB_RETURN_IF_ERROR(Operator::Open(context, outputs));
+    spill_.emplace(context);
+    return absl::OkStatus();
+  }
 
   Status Process(int input, std::unique_ptr<Batch> erased) override {
     auto batch = As<model::KV<Key, Input>>(std::move(erased));
@@ -88,7 +88,8 @@ class GroupingOperator final : public Operator {
       WindowEntry& in = FindOrAdd(window);
       const model::KeyHash& hash = batch->hashes[i];
       Table& table = in.table(hash.slice());
-      const size_t at = FindOrAddCell(table, hash, batch->values[i].key);
+      size_t at = 0;
+      HB_RETURN_IF_ERROR(FindOrAddCell(in, table, hash, batch->values[i].key, &at));
       HB_RETURN_IF_ERROR(AddElement(in, table, at, hash, std::move(batch->values[i].value), batch->timestamps[i]));
     }
     return FlushPanes();
@@ -129,7 +130,8 @@ class GroupingOperator final : public Operator {
       WindowEntry* const in = windows_.Find(timer->id.window);
       if (in == nullptr) continue;
       Table& table = in->table(timer->id.key.slice());
-      const size_t at = table.cells.Find(timer->id.key, model::HashKey<Key>);
+      size_t at = 0;
+      HB_RETURN_IF_ERROR(FindCell(*in, table, timer->id.key, &at));
       if (at == table.cells.size()) continue;
       HB_RETURN_IF_ERROR(FireIfReady(*in, table, at));
       SetTimer(*in, table.cells[at], timer->id.key);
@@ -143,29 +145,32 @@ class GroupingOperator final : public Operator {
     while (from < dirty_.size()) {
       const uint32_t slice = dirty_[from].slice;
       WindowLogWriter log(records->Begin(context().id, slice, false));
-      for (; from < dirty_.size() && dirty_[from].slice == slice; ++from) LogChanges(dirty_[from], &log);
+      for (; from < dirty_.size() && dirty_[from].slice == slice; ++from) LogChanges(dirty_[from], epoch, &log);
       log.empty() ? records->Abandon() : records->End();
     }
     dirty_.clear();
-    return absl::OkStatus();
+    return spill_->EndEpoch(windows_, Measuring(), Evicting());
   }
 
   Status Rewrite(uint32_t unit, EpochRecords* records) override {
     WindowLogWriter log(records->Begin(context().id, unit, true));
+    Status status;
     windows_.ForEach([&](WindowEntry& in) {
       if (in.tables[unit] == nullptr) return;
       for (Entry& entry : in.tables[unit]->cells.entries()) LogCell(in.window, entry, &log);
+      status.Update(LogCold(in, *in.tables[unit], &log));
     });
     records->End();
-    return absl::OkStatus();
+    return status;
   }
 
   Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
-    if (replaces) ClearSlice(unit);
+    if (replaces) HB_RETURN_IF_ERROR(ClearSlice(unit));
     WindowLogReader log(payload);
     WindowOp op;
     while (log.Next(&op)) HB_RETURN_IF_ERROR(RestoreOp(unit, op, log));
-    return log.in.ok() && log.in.done() ? absl::OkStatus() : Malformed();
+    if (!log.in.ok() || !log.in.done()) return Malformed();
+    return spill_->AfterRestore(payload.size(), windows_, Measuring(), Evicting());
   }
 
  private:
@@ -189,8 +194,8 @@ class GroupingOperator final : public Operator {
 
   TriggerContext ContextOf(const WindowEntry& in) const { return {in.window, watermark_, now_}; }
 
-  CellExtras& Extras(Cell& cell) {
-    if (cell.extras == nullptr) cell.extras = std::make_unique<CellExtras>();
+  GroupingExtras& Extras(Cell& cell) {
+    if (cell.extras == nullptr) cell.extras = std::make_unique<GroupingExtras>();
     return *cell.extras;
   }
 
@@ -198,14 +203,32 @@ class GroupingOperator final : public Operator {
     Cell& cell = table.cells[at].cell;
     if (cell.dirty) return;
     cell.dirty = true;
+    cell.is_copied = false;
     if (table.dirty.empty()) dirty_.push_back({table.slice, in.window, false});
     table.dirty.push_back(static_cast<uint32_t>(at));
   }
-  size_t FindOrAddCell(Table& table, const model::KeyHash& hash, const Key& key) {
+  Status FindOrAddCell(const WindowEntry& in, Table& table, const model::KeyHash& hash, const Key& key, size_t* at) {
     const size_t before = table.cells.size();
-    const size_t at = table.cells.FindOrAdd(hash, key);
-    if (at == before) table.cells[at].cell.accumulator = traits_.Create();
-    return at;
+    *at = table.cells.FindOrAdd(hash, key);
+    if (*at != before) return absl::OkStatus();
+    if (table.residence.cold_cells > 0) {
+      HB_ASSIGN_OR_RETURN(const bool is_cold, spill_->cells().Get(in.window, hash, &cold_bytes_));
+      if (is_cold) return Thaw(cold_bytes_, table, &table.cells[*at]);
+    }
+    table.cells[*at].cell.accumulator = traits_.Create();
+    return absl::OkStatus();
+  }
+  // *at is the table's size where there is none.
+  Status FindCell(const WindowEntry& in, Table& table, const model::KeyHash& hash, size_t* at) {
+    *at = table.cells.Find(hash, model::HashKey<Key>);
+    if (*at < table.cells.size() || table.residence.cold_cells == 0) return absl::OkStatus();
+    HB_ASSIGN_OR_RETURN(const bool is_cold, spill_->cells().Get(in.window, hash, &cold_bytes_));
+    if (!is_cold) return absl::OkStatus();
+    ByteReader reader(cold_bytes_);
+    Key key;
+    if (!model::Coder<Key>::Decode(reader, &key)) return Malformed();
+    *at = table.cells.FindOrAdd(hash, key);
+    return Thaw(cold_bytes_, table, &table.cells[*at]);
   }
 
   Status AddElement(WindowEntry& in, Table& table, size_t at, const model::KeyHash& hash, Input&& value,
@@ -269,18 +292,17 @@ class GroupingOperator final : public Operator {
 
   Status FireIfReady(WindowEntry& in, Table& table, size_t at) {
     Cell& cell = table.cells[at].cell;
-    CellExtras& extras = Extras(cell);
+    GroupingExtras& extras = Extras(cell);
     const TriggerContext context = ContextOf(in);
     if (!machine_.ShouldFire(extras.trigger, context)) return absl::OkStatus();
     // The trigger moves on also where an empty pane is not put out.
     machine_.OnFire(&extras.trigger, context);
     MarkDirty(in, table, at);
     const bool is_last = machine_.IsFinished(extras.trigger);
-    return HasPane(cell, in, is_last) ? Fire(in, table, at, is_last) : absl::OkStatus();
+    return HasPane(cell, in, is_last) ? Fire(in, table.cells[at], is_last) : absl::OkStatus();
   }
 
-  Status Fire(WindowEntry& in, Table& table, size_t at, bool is_last) {
-    Entry& entry = table.cells[at];
+  Status Fire(WindowEntry& in, Entry& entry, bool is_last) {
     Cell& cell = entry.cell;
     const bool keep = !is_last && strategy_.accumulation_mode == model::AccumulationMode::kAccumulating;
     const bool late_for_output = IsLateForOutput(cell, in);
@@ -299,7 +321,6 @@ class GroupingOperator final : public Operator {
     cell.unfired = 0;
     SetHolds(in, cell, false);
     if (cell.extras != nullptr) cell.extras->hold.Release();
-    if (!ends_with_window_) MarkDirty(in, table, at);
     return panes_->size() < this->context().job->options().batch_size ? absl::OkStatus() : FlushPanes();
   }
 
@@ -308,20 +329,15 @@ class GroupingOperator final : public Operator {
     return output(0).Emit(std::move(panes_));
   }
 
-  template <typename Visit>
-  Status ForEachCell(WindowEntry& in, Visit visit) {
-    for (std::unique_ptr<Table>& table : in.tables) {
-      if (table == nullptr) continue;
-      for (size_t at = 0; at < table->cells.size(); ++at) HB_RETURN_IF_ERROR(visit(*table, at));
-    }
-    return absl::OkStatus();
-  }
-
   // The watermark has passed the end of a window whose state is still needed.
   Status ReachEnd(WindowEntry& in) {
     due_.insert({strategy_.ExpiresAt(in.window), in.window});
     if (machine_.WatchesWatermark()) {
-      HB_RETURN_IF_ERROR(ForEachCell(in, [&](Table& table, size_t at) { return FireIfReady(in, table, at); }));
+      for (std::unique_ptr<Table>& table : in.tables) {
+        if (table == nullptr) continue;
+        HB_RETURN_IF_ERROR(ThawAll(in, *table));
+        for (size_t at = 0; at < table->cells.size(); ++at) HB_RETURN_IF_ERROR(FireIfReady(in, *table, at));
+      }
     }
     in.state.end_is_over = true;
     return absl::OkStatus();
@@ -329,20 +345,22 @@ class GroupingOperator final : public Operator {
 
   // The window is over: what has not been put out is (Beam's final pane), and its state goes.
   Status Expire(WindowEntry& in) {
-    HB_RETURN_IF_ERROR(ForEachCell(in, [&](Table& table, size_t at) {
-      Cell& cell = table.cells[at].cell;
-      if (ends_with_window_) return Fire(in, table, at, true);
-      if (machine_.IsFinished(Extras(cell).trigger) || !HasPane(cell, in, true)) return absl::OkStatus();
-      return Fire(in, table, at, true);
-    }));
-    for (uint32_t slice = 0; slice < model::kKeySlices; ++slice) {
-      if (in.tables[slice] != nullptr) dirty_.push_back({slice, in.window, true});
+    const auto expire = [&](Entry& entry) {
+      const bool fires = ends_with_window_ || (!machine_.IsFinished(Extras(entry.cell).trigger) && HasPane(entry.cell, in, true));
+      return fires ? Fire(in, entry, true) : absl::OkStatus();
+    };
+    for (std::unique_ptr<Table>& table : in.tables) {
+      if (table == nullptr) continue;
+      for (Entry& entry : table->cells.entries()) HB_RETURN_IF_ERROR(expire(entry));
+      HB_RETURN_IF_ERROR(ForEachCold(in, *table, expire));
+      HB_RETURN_IF_ERROR(spill_->Drop(in.window, table->slice, &table->residence));
+      dirty_.push_back({table->slice, in.window, true});
     }
     windows_.Drop(in.window);
     return absl::OkStatus();
   }
 
-  void LogChanges(const Dirty& dirty, WindowLogWriter* log) {
+  void LogChanges(const Dirty& dirty, EpochId epoch, WindowLogWriter* log) {
     if (dirty.dropped) {
       log->Begin(WindowOp::kDrop, dirty.window);
       return;
@@ -352,19 +370,25 @@ class GroupingOperator final : public Operator {
     Table& table = *in->tables[dirty.slice];
     for (const uint32_t at : table.dirty) LogChange(dirty.window, table.cells[at], log);
     table.dirty.clear();
+    table.residence.touched = epoch;
+    Measure(table);
+  }
+
+  // They are in the store as they are in the log.
+  Status LogCold(const WindowEntry& in, Table& table, WindowLogWriter* log) {
+    if (table.residence.cold_cells == 0) return absl::OkStatus();
+    return spill_->cells().ForEach(in.window, table.slice, [&](const model::KeyHash& hash, std::string_view bytes) {
+      const bool is_back = table.cells.Find(hash, model::HashKey<Key>) != table.cells.size();
+      if (!is_back) log->Begin(WindowOp::kPut, in.window)->append(bytes);
+      return absl::OkStatus();
+    });
   }
 
   void LogChange(const model::Window& window, Entry& entry, WindowLogWriter* log) {
-    entry.cell.dirty = false;
     if constexpr (Traits::kAppends) {
       if (!entry.cell.rewrite && entry.cell.logged > 0) {
-        std::string* const out = log->Begin(WindowOp::kAppend, window);
-        model::Coder<Key>::Encode(entry.key, out);
-        const std::vector<Input>& values = entry.cell.accumulator;
-        PutVarint(out, values.size() - entry.cell.logged);
-        for (size_t i = entry.cell.logged; i < values.size(); ++i) model::Coder<Input>::Encode(values[i], out);
-        entry.cell.logged = static_cast<uint32_t>(values.size());
-        LogProgress(entry.cell, out);
+        coder_.PutAppended(entry.key, entry.cell, log->Begin(WindowOp::kAppend, window));
+        NoteLogged(&entry.cell);
         return;
       }
     }
@@ -372,100 +396,158 @@ class GroupingOperator final : public Operator {
   }
 
   void LogCell(const model::Window& window, Entry& entry, WindowLogWriter* log) {
-    std::string* const out = log->Begin(WindowOp::kPut, window);
-    Cell& cell = entry.cell;
-    model::Coder<Key>::Encode(entry.key, out);
-    model::Coder<Accumulator>::Encode(cell.accumulator, out);
-    LogProgress(cell, out);
-    if constexpr (Traits::kAppends) cell.logged = static_cast<uint32_t>(cell.accumulator.size());
-    cell.rewrite = false;
+    coder_.PutWhole(entry.key, entry.cell, log->Begin(WindowOp::kPut, window));
+    NoteLogged(&entry.cell);
   }
 
-  // All of a cell but what it has gathered.
-  void LogProgress(const Cell& cell, std::string* out) {
-    PutVarint(out, cell.unfired);
-    const bool is_stamped = cell.extras != nullptr && cell.extras->hold.is_held();
-    out->push_back(static_cast<char>((cell.holds ? 1 : 0) | (cell.extras != nullptr ? 2 : 0) | (is_stamped ? 4 : 0)));
-    if (cell.extras == nullptr) return;
-    machine_.Encode(cell.extras->trigger, out);
-    EncodePaneState(cell.extras->pane, out);
-    if (is_stamped) model::Coder<model::EventTime>::Encode(cell.extras->hold.time(), out);
+  static void NoteLogged(Cell* cell) {
+    if constexpr (Traits::kAppends) cell->logged = static_cast<uint32_t>(cell->accumulator.size());
+    cell->dirty = false;
+    cell->rewrite = false;
   }
 
   static Status Malformed() { return absl::DataLossError("the log holds malformed state of a grouping"); }
 
   Status RestoreOp(uint32_t slice, WindowOp op, WindowLogReader& log) {
-    if (op == WindowOp::kDrop) {
-      DropSlice(slice, log.window);
-      return absl::OkStatus();
-    }
+    if (op == WindowOp::kDrop) return DropSlice(slice, log.window);
     Key key;
     if (!model::Coder<Key>::Decode(log.in, &key)) return Malformed();
     WindowEntry& in = FindOrAdd(log.window);
     Table& table = in.table(slice);
     const model::KeyHash hash = model::HashKey(key);
-    Entry& entry = table.cells[FindOrAddCell(table, hash, key)];
+    size_t at = 0;
+    HB_RETURN_IF_ERROR(FindOrAddCell(in, table, hash, key, &at));
+    Entry& entry = table.cells[at];
+    typename CellCoder::Holding holding;
     if (op == WindowOp::kPut) {
-      if (!model::Coder<Accumulator>::Decode(log.in, &entry.cell.accumulator)) return Malformed();
-    } else if (!Traits::kAppends || op != WindowOp::kAppend || !RestoreAppended(entry.cell, log.in)) {
+      if (!coder_.ReadWhole(log.in, &entry.cell, &holding)) return Malformed();
+    } else if constexpr (Traits::kAppends) {
+      if (op != WindowOp::kAppend || !coder_.ReadAppended(log.in, &entry.cell, &holding)) return Malformed();
+    } else {
       return Malformed();
     }
-    if constexpr (Traits::kAppends) entry.cell.logged = static_cast<uint32_t>(entry.cell.accumulator.size());
-    return RestoreProgress(in, entry, hash, log.in);
-  }
-
-  Status RestoreProgress(WindowEntry& in, Entry& entry, const model::KeyHash& hash, ByteReader& bytes) {
-    Cell& cell = entry.cell;
-    cell.unfired = static_cast<uint32_t>(bytes.Varint());
-    const uint8_t flags = bytes.Byte();
-    SetHolds(in, cell, flags & 1);
-    if ((flags & 2) == 0) return bytes.ok() ? absl::OkStatus() : Malformed();
-    CellExtras& extras = Extras(cell);
-    if (!machine_.Decode(&bytes, &extras.trigger) || !DecodePaneState(&bytes, &extras.pane)) return Malformed();
-    extras.hold.Release();
-    if (flags & 4) {
-      model::EventTime stamp;
-      if (!model::Coder<model::EventTime>::Decode(bytes, &stamp)) return Malformed();
-      extras.hold = holds_.HoldAt(stamp);
-    }
+    entry.cell.is_copied = false;
+    SetHolds(in, entry.cell, holding.holds);
+    if (entry.cell.extras == nullptr) return absl::OkStatus();
+    if (holding.stamp) entry.cell.extras->hold = holds_.HoldAt(*holding.stamp);
     now_ = model::ProcessingTime{};  // the least deadline, though it may have passed while nothing ran
     SetTimer(in, entry, hash);
     return absl::OkStatus();
   }
 
-  bool RestoreAppended(Cell& cell, ByteReader& bytes) {
-    for (uint64_t left = bytes.Varint(); left > 0; --left) {
-      Input value;
-      if (!model::Coder<Input>::Decode(bytes, &value)) return false;
-      traits_.Add(&cell.accumulator, std::move(value));
-    }
-    return bytes.ok();
-  }
-
-  void DropSlice(uint32_t slice, const model::Window& window) {
+  Status DropSlice(uint32_t slice, const model::Window& window) {
     WindowEntry* const in = windows_.Find(window);
-    if (in == nullptr || in->tables[slice] == nullptr) return;
-    for (Entry& entry : in->tables[slice]->cells.entries()) SetHolds(*in, entry.cell, false);
+    if (in == nullptr || in->tables[slice] == nullptr) return absl::OkStatus();
+    Table& table = *in->tables[slice];
+    for (Entry& entry : table.cells.entries()) SetHolds(*in, entry.cell, false);
+    HB_RETURN_IF_ERROR(ForEachCold(*in, table, [&](Entry& entry) {
+      SetHolds(*in, entry.cell, false);
+      return absl::OkStatus();
+    }));
+    HB_RETURN_IF_ERROR(spill_->Drop(in->window, slice, &table.residence));
     in->tables[slice] = nullptr;
     const bool empty = std::all_of(in->tables.begin(), in->tables.end(),
-                                   [](const std::unique_ptr<Table>& table) { return table == nullptr; });
-    if (!empty) return;
+                                   [](const std::unique_ptr<Table>& other) { return other == nullptr; });
+    if (!empty) return absl::OkStatus();
     due_.erase({in->window.MaxTimestamp(), in->window});
     due_.erase({strategy_.ExpiresAt(in->window), in->window});
     windows_.Drop(model::Window(window));
+    return absl::OkStatus();
   }
-  void ClearSlice(uint32_t slice) {
+  Status ClearSlice(uint32_t slice) {
     std::vector<model::Window> windows;
     windows_.ForEach([&](WindowEntry& in) { windows.push_back(in.window); });
-    for (const model::Window& window : windows) DropSlice(slice, window);
+    for (const model::Window& window : windows) HB_RETURN_IF_ERROR(DropSlice(slice, window));
+    return absl::OkStatus();
+  }
+
+  // ---- Out of memory, and back ---------------------------------------------------------------------------------------------
+
+  // Takes up a cell that is out of memory into a new entry.
+  Status Thaw(std::string_view bytes, Table& table, Entry* entry) {
+    ByteReader in(bytes);
+    Key key;
+    typename CellCoder::Holding holding;
+    if (!model::Coder<Key>::Decode(in, &key) || !coder_.ReadWhole(in, &entry->cell, &holding)) {
+      return absl::InternalError("state that was put out of memory came back malformed");
+    }
+    if (!(key == entry->key)) return absl::InternalError("two keys have the same hash of 128 bits; the state of one is lost");
+    entry->cell.holds = holding.holds;
+    entry->cell.is_copied = true;
+    if (holding.stamp) {
+      entry->cell.extras->hold = holds_.HoldAt(*holding.stamp);
+      holds_.EndLeft(*holding.stamp);
+    }
+    spill_->NoteThawed(&table.residence);
+    return absl::OkStatus();
+  }
+
+  // Visits the cells that are out of memory and have not come back; their entries are not in the table, and go after the visit.
+  template <typename Visit>
+  Status ForEachCold(const WindowEntry& in, Table& table, Visit visit) {
+    if (table.residence.cold_cells == 0) return absl::OkStatus();
+    return spill_->cells().ForEach(in.window, table.slice, [&](const model::KeyHash& hash, std::string_view bytes) -> Status {
+      if (table.cells.Find(hash, model::HashKey<Key>) != table.cells.size()) return absl::OkStatus();
+      ByteReader reader(bytes);
+      Entry entry;
+      if (!model::Coder<Key>::Decode(reader, &entry.key)) return Malformed();
+      HB_RETURN_IF_ERROR(Thaw(bytes, table, &entry));
+      return visit(entry);
+    });
+  }
+
+  // Brings all of a table back.
+  Status ThawAll(const WindowEntry& in, Table& table) {
+    std::vector<Entry> thawed;
+    HB_RETURN_IF_ERROR(ForEachCold(in, table, [&](Entry& entry) {
+      thawed.push_back(std::move(entry));
+      return absl::OkStatus();
+    }));
+    for (Entry& entry : thawed) {
+      Entry& back = table.cells[table.cells.FindOrAdd(model::HashKey(entry.key), entry.key)];
+      back.cell = std::move(entry.cell);
+    }
+    return absl::OkStatus();
+  }
+
+  Status Evict(const WindowEntry& in, Table& table) {
+    std::string bytes;
+    for (Entry& entry : table.cells.entries()) {
+      if (!entry.cell.is_copied) {
+        bytes.clear();
+        coder_.PutWhole(entry.key, entry.cell, &bytes);
+        HB_RETURN_IF_ERROR(spill_->cells().Put(in.window, model::HashKey(entry.key), bytes));
+      }
+      if (entry.cell.extras != nullptr) entry.cell.extras->hold.Leave();
+    }
+    spill_->NoteEvicted(&table.residence, table.cells.size(), 0);
+    table.cells = {};
+    return absl::OkStatus();
+  }
+
+  auto Measuring() {
+    return [this](Table& table) { Measure(table); };
+  }
+  auto Evicting() {
+    return [this](const WindowEntry& in, Table& table) { return Evict(in, table); };
+  }
+  void Measure(Table& table) {
+    if (!spill_->is_limited()) return;
+    size_t bytes = table.cells.size_bytes() + table.dirty.capacity() * sizeof(uint32_t);
+    bytes += SampleHeapBytes(table.cells.entries(), [](const Entry& entry) { return CellCoder::HeapBytes(entry.key, entry.cell); });
+    spill_->Resize(&table.residence, bytes);
   }
 
   const model::WindowingStrategy strategy_;
   const Traits traits_;
   const TriggerMachine machine_;
+  const CellCoder coder_;
   // All panes of a window are put out when the watermark passes its end, and its state goes with them.
   const bool ends_with_window_;
   const bool stamps_end_;
+
+  std::optional<Spill> spill_;
+  std::string cold_bytes_;  // scratch
 
   HoldSet holds_;  // before the cells that hold
   Windows windows_;

@@ -7,12 +7,14 @@
 //  - a merged window begins with its first pane, unless it is exactly one of those that were merged: then it goes on with that
 //    one's;
 //  - a window whose trigger has finished does not merge any more, and an element of exactly that window is dropped.
+//
+// Keys leave memory, slice by slice, when the job's state exceeds its budget (state/spill.h); their timers and holds stay.
 #ifndef HORNBEAM_ENGINE_OPERATORS_MERGING_GROUPING_H_
 #define HORNBEAM_ENGINE_OPERATORS_MERGING_GROUPING_H_
 
 #include <algorithm>
-#include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,12 +23,15 @@
 #include "engine/operator.h"
 #include "engine/operators/grouping_traits.h"
 #include "engine/progress/holds.h"
+#include "engine/state/spill.h"
+#include "engine/state/window_slices.h"
 #include "engine/timers/timer_queue.h"
 #include "engine/windowing/pane_rules.h"
 #include "engine/windowing/pane_tracker.h"
 #include "engine/windowing/trigger_machine.h"
 #include "model/coder.h"
 #include "model/element_bytes.h"
+#include "model/heap_bytes.h"
 #include "model/kv.h"
 #include "model/windowing_strategy.h"
 
@@ -56,13 +61,28 @@ class MergingGroupingOperator final : public Operator {
     std::vector<Active> windows;          // in ascending order
     std::vector<model::Window> finished;  // until they expire
     bool dirty = false;
-    bool rewrite = false;  // the log needs all of it
+    bool rewrite = false;    // the log needs all of it
+    bool has_copy = false;   // the cold store has one, of this or of what it was
+    bool is_copied = false;  // and it is the same
   };
   using Keys = absl::flat_hash_map<model::KeyHash, std::unique_ptr<KeyState>>;
+  struct Table {
+    uint32_t slice = 0;
+    Keys keys;
+    Residence residence;
+  };
+  struct Nothing {};
+  using Tables = WindowSlices<Table, Nothing>;  // of one window: keys have windows of their own
 
  public:
   MergingGroupingOperator(const model::WindowingStrategy& strategy, Traits traits)
       : strategy_(strategy), traits_(std::move(traits)), machine_(strategy.trigger, /*merging=*/true) {}
+
+  Status Open(const OperatorContext& context, int outputs) override {
+    HB_RETURN_IF_ERROR(Operator::Open(context, outputs));
+    spill_.emplace(context);
+    return absl::OkStatus();
+  }
 
   Status Process(int input, std::unique_ptr<Batch> erased) override {
     auto batch = As<model::KV<Key, Input>>(std::move(erased));
@@ -89,9 +109,8 @@ class MergingGroupingOperator final : public Operator {
     watermark_ = std::max(watermark_, input);
     now_ = context().job->Now();
     while (const auto timer = ends_.PopDue(watermark_ - model::Micros(1))) {
-      const auto at = keys_[timer->id.key.slice()].find(timer->id.key);
-      if (at == keys_[timer->id.key.slice()].end()) continue;
-      HB_RETURN_IF_ERROR(OnEnd(timer->id, *at->second));
+      KeyState* const key = Find(timer->id.key);
+      if (key != nullptr) HB_RETURN_IF_ERROR(OnEnd(timer->id, *key));
     }
     HB_RETURN_IF_ERROR(FlushPanes());
     output_watermark_ = std::max(output_watermark_, std::min(watermark_, holds_.Min()));
@@ -105,11 +124,9 @@ class MergingGroupingOperator final : public Operator {
   Status OnProcessingTime(model::ProcessingTime now) override {
     now_ = now;
     while (const auto timer = deadlines_.PopDue(now)) {
-      const auto at = keys_[timer->id.key.slice()].find(timer->id.key);
-      if (at == keys_[timer->id.key.slice()].end()) continue;
-      if (Active* const active = Find(*at->second, timer->id.window)) {
-        HB_RETURN_IF_ERROR(FireIfReady(timer->id.key, *at->second, *active));
-      }
+      KeyState* const key = Find(timer->id.key);
+      if (key == nullptr) continue;
+      if (Active* const active = Find(*key, timer->id.window)) HB_RETURN_IF_ERROR(FireIfReady(timer->id.key, *key, *active));
     }
     return FlushPanes();
   }
@@ -124,27 +141,37 @@ class MergingGroupingOperator final : public Operator {
       std::string* const out = records->Begin(context().id, slice, false);
       for (; from < dirty_.size() && dirty_[from].slice() == slice; ++from) LogChanges(dirty_[from], out);
       records->End();
+      Table& table = TableOf(slice);
+      table.residence.touched = epoch;
+      Measure(table);
     }
     dirty_.clear();
-    return absl::OkStatus();
+    cold_status_.Update(spill_->EndEpoch(tables_, Measuring(), Evicting()));
+    return cold_status_;
   }
 
   Status Rewrite(uint32_t unit, EpochRecords* records) override {
     std::string* const out = records->Begin(context().id, unit, true);
-    for (auto& [hash, key] : keys_[unit]) LogKey(*key, out);
+    Table& table = TableOf(unit);
+    for (auto& [hash, key] : table.keys) LogKey(*key, out);
+    cold_status_.Update(ForEachCold(table, [&](const model::KeyHash& hash, std::string_view bytes) {
+      out->push_back(static_cast<char>(KeyOp::kPut));  // it is in the store as it is in the log
+      out->append(bytes);
+      return absl::OkStatus();
+    }));
     records->End();
-    return absl::OkStatus();
+    return cold_status_;
   }
 
   Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
-    if (replaces) {
-      while (!keys_[unit].empty()) Forget(keys_[unit].begin()->first);
-    }
+    if (replaces) HB_RETURN_IF_ERROR(ForgetAll(TableOf(unit)));
     ByteReader in(payload);
     while (in.ok() && !in.done()) {
       if (!RestoreOp(in)) return Malformed();
     }
-    return in.ok() ? absl::OkStatus() : Malformed();
+    if (!in.ok()) return Malformed();
+    cold_status_.Update(spill_->AfterRestore(payload.size(), tables_, Measuring(), Evicting()));
+    return cold_status_;
   }
 
  private:
@@ -155,13 +182,30 @@ class MergingGroupingOperator final : public Operator {
   TriggerContext ContextOf(const Active& active) const { return {active.window, watermark_, now_}; }
   bool stamps_end() const { return strategy_.timestamp_combiner == model::TimestampCombiner::kEndOfWindow; }
 
+  Table& TableOf(uint32_t slice) { return all_.table(slice); }
+
   KeyState& FindOrAdd(const model::KeyHash& hash, const Key& key) {
-    std::unique_ptr<KeyState>& state = keys_[hash.slice()][hash];
+    Table& table = TableOf(hash.slice());
+    std::unique_ptr<KeyState>& state = table.keys[hash];
+    if (state != nullptr) return *state;
+    state = table.residence.cold_cells > 0 ? Fetch(table, hash) : nullptr;
     if (state == nullptr) {
       state = std::make_unique<KeyState>();
       state->key = key;
+    } else if (!(state->key == key)) {
+      cold_status_.Update(absl::InternalError("two keys have the same hash of 128 bits; the state of one is lost"));
     }
     return *state;
+  }
+
+  // Null where there is none.
+  KeyState* Find(const model::KeyHash& hash) {
+    Table& table = TableOf(hash.slice());
+    const auto at = table.keys.find(hash);
+    if (at != table.keys.end()) return at->second.get();
+    if (table.residence.cold_cells == 0) return nullptr;
+    std::unique_ptr<KeyState> state = Fetch(table, hash);
+    return state == nullptr ? nullptr : (table.keys[hash] = std::move(state)).get();
   }
 
   static Active* Find(KeyState& key, const model::Window& window) {
@@ -170,6 +214,7 @@ class MergingGroupingOperator final : public Operator {
   }
 
   void MarkDirty(const model::KeyHash& hash, KeyState& key) {
+    key.is_copied = false;
     if (!std::exchange(key.dirty, true)) dirty_.push_back(hash);
   }
 
@@ -354,7 +399,7 @@ class MergingGroupingOperator final : public Operator {
       std::erase(key.finished, id.window);
       key.rewrite = true;
       MarkDirty(id.key, key);
-      if (key.windows.empty() && key.finished.empty()) keys_[id.key.slice()].erase(id.key);
+      if (key.windows.empty() && key.finished.empty()) Erase(id.key, key);
       return absl::OkStatus();
     }
     if (active == nullptr) return absl::OkStatus();  // it is finished, and its timer is set for later
@@ -374,8 +419,9 @@ class MergingGroupingOperator final : public Operator {
   static Status Malformed() { return absl::DataLossError("the log holds malformed state of a grouping by merging windows"); }
 
   void LogChanges(const model::KeyHash& hash, std::string* out) {
-    const auto at = keys_[hash.slice()].find(hash);
-    if (at == keys_[hash.slice()].end()) {
+    const Keys& keys = TableOf(hash.slice()).keys;
+    const auto at = keys.find(hash);
+    if (at == keys.end()) {
       out->push_back(static_cast<char>(KeyOp::kDrop));
       PutFixed64(out, hash.low);
       PutFixed64(out, hash.high);
@@ -405,6 +451,9 @@ class MergingGroupingOperator final : public Operator {
 
   void LogKey(KeyState& key, std::string* out) {
     out->push_back(static_cast<char>(KeyOp::kPut));
+    PutKey(key, out);
+  }
+  void PutKey(KeyState& key, std::string* out) {
     model::Coder<Key>::Encode(key.key, out);
     PutVarint(out, key.windows.size());
     for (Active& active : key.windows) {
@@ -442,14 +491,31 @@ class MergingGroupingOperator final : public Operator {
   }
 
   void Forget(model::KeyHash hash) {
-    const auto at = keys_[hash.slice()].find(hash);
-    if (at == keys_[hash.slice()].end()) return;
-    for (const Active& active : at->second->windows) {
+    KeyState* const key = Find(hash);
+    if (key == nullptr) return;
+    ClearTimers(hash, *key);
+    Erase(hash, *key);
+  }
+  void ClearTimers(const model::KeyHash& hash, const KeyState& key) {
+    for (const Active& active : key.windows) {
       ends_.Clear(IdOf(hash, active.window));
       deadlines_.Clear(IdOf(hash, active.window));
     }
-    for (const model::Window& window : at->second->finished) ends_.Clear(IdOf(hash, window));
-    keys_[hash.slice()].erase(at);
+    for (const model::Window& window : key.finished) ends_.Clear(IdOf(hash, window));
+  }
+  void Erase(const model::KeyHash& hash, KeyState& key) {
+    if (key.has_copy) cold_status_.Update(spill_->cells().Remove(model::Window::Global(), hash));
+    TableOf(hash.slice()).keys.erase(hash);
+  }
+  Status ForgetAll(Table& table) {
+    for (auto& [hash, key] : table.keys) ClearTimers(hash, *key);
+    HB_RETURN_IF_ERROR(ForEachCold(table, [&](const model::KeyHash& hash, std::string_view bytes) -> Status {
+      const std::unique_ptr<KeyState> key = Thaw(table, bytes);
+      if (key != nullptr) ClearTimers(hash, *key);
+      return key != nullptr ? absl::OkStatus() : Malformed();
+    }));
+    table.keys.clear();
+    return spill_->Drop(model::Window::Global(), table.slice, &table.residence);
   }
 
   bool RestoreOp(ByteReader& in) {
@@ -464,25 +530,30 @@ class MergingGroupingOperator final : public Operator {
     Key key;
     if ((op != KeyOp::kPut && op != KeyOp::kAppend) || !model::Coder<Key>::Decode(in, &key)) return false;
     const model::KeyHash hash = model::HashKey(key);
-    if (op == KeyOp::kPut) {
-      Forget(hash);
-      return RestoreKey(in, hash, FindOrAdd(hash, key));
+    if (op == KeyOp::kAppend) {
+      KeyState& appended = FindOrAdd(hash, key);
+      appended.is_copied = false;
+      return RestoreAppended(in, hash, appended);
     }
-    return RestoreAppended(in, hash, FindOrAdd(hash, key));
+    Forget(hash);
+    KeyState& restored = FindOrAdd(hash, key);
+    if (!ReadWindows(in, &restored)) return false;
+    for (const Active& active : restored.windows) ResumeTimers(hash, active);
+    for (const model::Window& window : restored.finished) {
+      ends_.Set(IdOf(hash, window), strategy_.ExpiresAt(window), window.MaxTimestamp());
+    }
+    return true;
   }
 
-  bool RestoreKey(ByteReader& in, const model::KeyHash& hash, KeyState& key) {
+  // What follows the key in a put.
+  bool ReadWindows(ByteReader& in, KeyState* key) {
     for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
-      Active& active = key.windows.emplace_back();
+      Active& active = key->windows.emplace_back();
       active.window = model::ReadWindow(in);
       if (!model::Coder<Accumulator>::Decode(in, &active.accumulator) || !RestoreProgress(in, &active)) return false;
       if constexpr (Traits::kAppends) active.logged = static_cast<uint32_t>(active.accumulator.size());
-      ResumeTimers(hash, active);
     }
-    for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
-      const model::Window window = key.finished.emplace_back(model::ReadWindow(in));
-      ends_.Set(IdOf(hash, window), strategy_.ExpiresAt(window), window.MaxTimestamp());
-    }
+    for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) key->finished.push_back(model::ReadWindow(in));
     return in.ok();
   }
 
@@ -510,12 +581,86 @@ class MergingGroupingOperator final : public Operator {
     SetDeadline(hash, active);
   }
 
+  // ---- Out of memory, and back ---------------------------------------------------------------------------------------------
+  //
+  // What goes wrong here fails the job when the epoch ends, before anything of it is sealed.
+
+  // The key's state, which is out of memory, from there; null where there is none.
+  std::unique_ptr<KeyState> Fetch(Table& table, const model::KeyHash& hash) {
+    const StatusOr<bool> is_cold = spill_->cells().Get(model::Window::Global(), hash, &cold_bytes_);
+    cold_status_.Update(is_cold.status());
+    return is_cold.ok() && *is_cold ? Thaw(table, cold_bytes_) : nullptr;
+  }
+
+  // Its timers have stayed where they are.
+  std::unique_ptr<KeyState> Thaw(Table& table, std::string_view bytes) {
+    ByteReader in(bytes);
+    auto key = std::make_unique<KeyState>();
+    if (!model::Coder<Key>::Decode(in, &key->key) || !ReadWindows(in, key.get())) {
+      cold_status_.Update(Malformed());
+      return nullptr;
+    }
+    for (const Active& active : key->windows) {
+      if (active.hold.is_held()) holds_.EndLeft(active.hold.time());
+    }
+    key->has_copy = key->is_copied = true;
+    spill_->NoteThawed(&table.residence);
+    return key;
+  }
+
+  template <typename Visit>
+  Status ForEachCold(Table& table, Visit visit) {
+    if (table.residence.cold_cells == 0) return absl::OkStatus();
+    return spill_->cells().ForEach(model::Window::Global(), table.slice, [&](const model::KeyHash& hash, std::string_view bytes) {
+      return table.keys.contains(hash) ? absl::OkStatus() : visit(hash, bytes);
+    });
+  }
+
+  Status Evict(Table& table) {
+    for (auto& [hash, key] : table.keys) {
+      if (!key->is_copied) {
+        cold_bytes_.clear();
+        PutKey(*key, &cold_bytes_);
+        HB_RETURN_IF_ERROR(spill_->cells().Put(model::Window::Global(), hash, cold_bytes_));
+      }
+      for (Active& active : key->windows) active.hold.Leave();
+    }
+    spill_->NoteEvicted(&table.residence, table.keys.size(), 0);
+    table.keys = {};
+    return absl::OkStatus();
+  }
+
+  auto Measuring() {
+    return [this](Table& table) { Measure(table); };
+  }
+  auto Evicting() {
+    return [this](const typename Tables::WindowEntry&, Table& table) { return Evict(table); };
+  }
+  void Measure(Table& table) {
+    if (!spill_->is_limited()) return;
+    constexpr size_t kSample = 8;
+    size_t sampled = 0, bytes = 0;
+    for (auto at = table.keys.begin(); at != table.keys.end() && sampled < kSample; ++at, ++sampled) bytes += BytesOf(*at->second);
+    const size_t all = sampled == 0 ? 0 : bytes * table.keys.size() / sampled;
+    spill_->Resize(&table.residence, all + table.keys.capacity() * (sizeof(typename Keys::value_type) + 1));
+  }
+  static size_t BytesOf(const KeyState& key) {
+    size_t bytes = sizeof(KeyState) + model::kAllocationOverhead + model::HeapBytes(key.key) + model::HeapBytes(key.finished) +
+                   key.windows.capacity() * sizeof(Active) + model::kAllocationOverhead;
+    for (const Active& active : key.windows) bytes += model::HeapBytes(active.accumulator);
+    return bytes;
+  }
+
   const model::WindowingStrategy strategy_;
   const Traits traits_;
   const TriggerMachine machine_;
+  std::optional<Spill> spill_;
+  Status cold_status_;      // the first error
+  std::string cold_bytes_;  // scratch
 
   HoldSet holds_;  // before the windows that hold
-  std::array<Keys, model::kKeySlices> keys_;
+  Tables tables_;
+  typename Tables::WindowEntry& all_ = tables_.FindOrAdd(model::Window::Global());
   EventTimerQueue ends_;  // of each active window its end or its expiry, of each finished one its expiry
   ProcessingTimerQueue deadlines_;
   std::vector<model::KeyHash> dirty_;

@@ -3,11 +3,15 @@
 //
 // For windows that are put out once, when the watermark passes their end, and allow no lateness. The input's windows are slices and
 // its values accumulators, combined ahead of the exchange.
+//
+// Tables leave memory when the job's state exceeds its budget (state/spill.h); a window that closes reads them without bringing them
+// back.
 #ifndef HORNBEAM_ENGINE_OPERATORS_SLIDING_COMBINE_H_
 #define HORNBEAM_ENGINE_OPERATORS_SLIDING_COMBINE_H_
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -15,10 +19,12 @@
 
 #include "engine/operator.h"
 #include "engine/state/key_table.h"
+#include "engine/state/spill.h"
 #include "engine/state/window_log.h"
 #include "engine/state/window_slices.h"
 #include "engine/windowing/pane_tracker.h"
 #include "model/coder.h"
+#include "model/heap_bytes.h"
 #include "model/kv.h"
 #include "model/windowing_strategy.h"
 
@@ -32,12 +38,14 @@ class SlidingCombineOperator final : public Operator {
   struct Cell {
     model::KeyHash hash;
     Accumulator accumulator{};
-    bool dirty = false;  // in the table's list
+    bool dirty = false;      // in the table's list
+    bool is_copied = false;  // the cold store has it as it is
   };
   struct Table {
     uint32_t slice = 0;  // of the keys
     KeyTable<K, Cell> cells;
     std::vector<uint32_t> dirty;
+    Residence residence;
   };
   struct PerSlice {
     model::Window last_window;  // the latest that the slice is part of
@@ -48,14 +56,22 @@ class SlidingCombineOperator final : public Operator {
  public:
   SlidingCombineOperator(model::WindowFn window_fn, CombineFn fn) : window_fn_(std::move(window_fn)), fn_(std::move(fn)) {}
 
+  Status Open(const OperatorContext& context, int outputs) override {
+    HB_RETURN_IF_ERROR(Operator::Open(context, outputs));
+    spill_.emplace(context);
+    return absl::OkStatus();
+  }
+
   Status Process(int input, std::unique_ptr<Batch> erased) override {
     auto batch = As<model::KV<K, Accumulator>>(std::move(erased));
     for (size_t i = 0; i < batch->size(); ++i) {
       SliceEntry* const slice = Admit(batch->windows[i]);
       if (slice == nullptr) continue;
       Table& table = slice->table(batch->hashes[i].slice());
-      Merge(batch->hashes[i], batch->values[i].key, batch->values[i].value, &table.cells);
-      MarkDirty(slice->window, table, last_merged_);
+      size_t at = 0;
+      HB_RETURN_IF_ERROR(FindOrAddCell(slice->window, table, batch->hashes[i], batch->values[i].key, &at));
+      fn_.MergeAccumulators(table.cells[at].cell.accumulator, batch->values[i].value);
+      MarkDirty(slice->window, table, at);
     }
     return absl::OkStatus();
   }
@@ -67,7 +83,7 @@ class SlidingCombineOperator final : public Operator {
       due_.erase(due_.begin());
     }
     HB_RETURN_IF_ERROR(FlushPanes());
-    DropPassedSlices();
+    HB_RETURN_IF_ERROR(DropPassedSlices());
     return due_.empty() ? watermark_ : std::min(watermark_, due_.begin()->MaxTimestamp());
   }
 
@@ -82,30 +98,39 @@ class SlidingCombineOperator final : public Operator {
     while (from < dirty_.size()) {
       const uint32_t keys = dirty_[from].keys;
       WindowLogWriter log(records->Begin(context().id, keys, false));
-      for (; from < dirty_.size() && dirty_[from].keys == keys; ++from) LogChanges(dirty_[from], &log);
+      for (; from < dirty_.size() && dirty_[from].keys == keys; ++from) LogChanges(dirty_[from], epoch, &log);
       log.empty() ? records->Abandon() : records->End();
     }
     dirty_.clear();
-    return absl::OkStatus();
+    return spill_->EndEpoch(slices_, Measuring(), Evicting());
   }
 
   Status Rewrite(uint32_t unit, EpochRecords* records) override {
     WindowLogWriter log(records->Begin(context().id, unit, true));
+    Status status;
     slices_.ForEach([&](SliceEntry& slice) {
       if (slice.tables[unit] == nullptr) return;
       for (auto& entry : slice.tables[unit]->cells.entries()) LogCell(slice.window, entry, &log);
+      status.Update(ForEachCold(slice.window, *slice.tables[unit], [&](const model::KeyHash& hash, std::string_view bytes) {
+        log.Begin(WindowOp::kPut, slice.window)->append(bytes);
+        return absl::OkStatus();
+      }));
     });
     records->End();
-    return absl::OkStatus();
+    return status;
   }
 
   Status Restore(uint32_t unit, bool replaces, std::string_view payload) override {
-    if (replaces) slices_.ForEach([&](SliceEntry& slice) { slice.tables[unit] = nullptr; });
+    if (replaces) {
+      Status status;
+      slices_.ForEach([&](SliceEntry& slice) { status.Update(DropTable(slice, unit)); });
+      HB_RETURN_IF_ERROR(status);
+    }
     WindowLogReader log(payload);
     WindowOp op;
     while (log.Next(&op)) {
       if (op == WindowOp::kDrop) {
-        if (SliceEntry* const slice = slices_.Find(log.window)) slice->tables[unit] = nullptr;
+        if (SliceEntry* const slice = slices_.Find(log.window)) HB_RETURN_IF_ERROR(DropTable(*slice, unit));
         continue;
       }
       K key;
@@ -119,8 +144,10 @@ class SlidingCombineOperator final : public Operator {
       Cell& cell = table.cells[table.cells.FindOrAdd(hash, key)].cell;
       cell.hash = hash;
       cell.accumulator = std::move(accumulator);
+      cell.is_copied = false;
     }
-    return log.in.ok() && log.in.done() ? absl::OkStatus() : Malformed();
+    if (!log.in.ok() || !log.in.done()) return Malformed();
+    return spill_->AfterRestore(payload.size(), slices_, Measuring(), Evicting());
   }
 
  private:
@@ -162,11 +189,30 @@ class SlidingCombineOperator final : public Operator {
     return entry;
   }
 
-  // Leaves the cell's position in last_merged_.
+  Status FindOrAddCell(const model::Window& slice, Table& table, const model::KeyHash& hash, const K& key, size_t* at) {
+    const size_t before = table.cells.size();
+    *at = table.cells.FindOrAdd(hash, key);
+    if (*at != before) return absl::OkStatus();
+    Cell& cell = table.cells[*at].cell;
+    cell.hash = hash;
+    if (table.residence.cold_cells > 0) {
+      HB_ASSIGN_OR_RETURN(const bool is_cold, spill_->cells().Get(slice, hash, &cold_bytes_));
+      if (is_cold) {
+        spill_->NoteThawed(&table.residence);
+        K same;
+        if (!Read(cold_bytes_, &same, &cell.accumulator)) return Malformed();
+        cell.is_copied = true;
+        return same == key ? absl::OkStatus()
+                           : absl::InternalError("two keys have the same hash of 128 bits; the state of one is lost");
+      }
+    }
+    cell.accumulator = fn_.CreateAccumulator();
+    return absl::OkStatus();
+  }
+
   void Merge(const model::KeyHash& hash, const K& key, const Accumulator& accumulator, KeyTable<K, Cell>* cells) {
     const size_t before = cells->size();
-    last_merged_ = cells->FindOrAdd(hash, key);
-    Cell& cell = (*cells)[last_merged_].cell;
+    Cell& cell = (*cells)[cells->FindOrAdd(hash, key)].cell;
     if (cells->size() != before) {
       cell.hash = hash;
       cell.accumulator = fn_.CreateAccumulator();
@@ -178,6 +224,7 @@ class SlidingCombineOperator final : public Operator {
     Cell& cell = table.cells[at].cell;
     if (cell.dirty) return;
     cell.dirty = true;
+    cell.is_copied = false;
     if (table.dirty.empty()) dirty_.push_back({table.slice, slice, false});
     table.dirty.push_back(static_cast<uint32_t>(at));
   }
@@ -193,15 +240,23 @@ class SlidingCombineOperator final : public Operator {
   }
 
   Status FireKeys(const model::Window& window, const std::vector<SliceEntry*>& parts, uint32_t keys) {
-    std::vector<Table*> tables;
+    std::vector<SliceEntry*> with_keys;
     for (SliceEntry* const slice : parts) {
-      if (slice->tables[keys] != nullptr && !slice->tables[keys]->cells.empty()) tables.push_back(slice->tables[keys].get());
+      if (slice->tables[keys] != nullptr) with_keys.push_back(slice);
     }
-    if (tables.empty()) return absl::OkStatus();
-    if (tables.size() == 1) return PutOut(window, &tables[0]->cells);
+    if (with_keys.empty()) return absl::OkStatus();
+    if (with_keys.size() == 1 && with_keys[0]->tables[keys]->residence.cold_cells == 0) return PutOut(window, &with_keys[0]->tables[keys]->cells);
     KeyTable<K, Cell> merged;
-    for (Table* const table : tables) {
-      for (auto& entry : table->cells.entries()) Merge(entry.cell.hash, entry.key, entry.cell.accumulator, &merged);
+    for (SliceEntry* const slice : with_keys) {
+      Table& table = *slice->tables[keys];
+      for (auto& entry : table.cells.entries()) Merge(entry.cell.hash, entry.key, entry.cell.accumulator, &merged);
+      HB_RETURN_IF_ERROR(ForEachCold(slice->window, table, [&](const model::KeyHash& hash, std::string_view bytes) -> Status {
+        K key;
+        Accumulator accumulator;
+        if (!Read(bytes, &key, &accumulator)) return Malformed();
+        Merge(hash, key, accumulator, &merged);
+        return absl::OkStatus();
+      }));
     }
     return PutOut(window, &merged);
   }
@@ -219,18 +274,72 @@ class SlidingCombineOperator final : public Operator {
 
   Status FlushPanes() { return panes_ == nullptr ? absl::OkStatus() : output(0).Emit(std::move(panes_)); }
 
-  void DropPassedSlices() {
+  Status DropPassedSlices() {
     while (!slices_.empty()) {
       SliceEntry& first = slices_.First();
-      if (!first.state.last_window.IsPassedBy(watermark_)) return;
+      if (!first.state.last_window.IsPassedBy(watermark_)) break;
       for (uint32_t keys = 0; keys < model::kKeySlices; ++keys) {
-        if (first.tables[keys] != nullptr) dirty_.push_back({keys, first.window, true});
+        if (first.tables[keys] == nullptr) continue;
+        dirty_.push_back({keys, first.window, true});
+        HB_RETURN_IF_ERROR(DropTable(first, keys));
       }
       slices_.Drop(model::Window(first.window));
     }
+    return absl::OkStatus();
   }
 
-  void LogChanges(const Dirty& dirty, WindowLogWriter* log) {
+  Status DropTable(SliceEntry& slice, uint32_t keys) {
+    if (slice.tables[keys] == nullptr) return absl::OkStatus();
+    HB_RETURN_IF_ERROR(spill_->Drop(slice.window, keys, &slice.tables[keys]->residence));
+    slice.tables[keys] = nullptr;
+    return absl::OkStatus();
+  }
+
+  // Those that are out of memory and have not come back.
+  template <typename Visit>
+  Status ForEachCold(const model::Window& slice, Table& table, Visit visit) {
+    if (table.residence.cold_cells == 0) return absl::OkStatus();
+    return spill_->cells().ForEach(slice, table.slice, [&](const model::KeyHash& hash, std::string_view bytes) {
+      const bool is_back = table.cells.Find(hash, model::HashKey<K>) != table.cells.size();
+      return is_back ? absl::OkStatus() : visit(hash, bytes);
+    });
+  }
+
+  static bool Read(std::string_view bytes, K* key, Accumulator* accumulator) {
+    ByteReader in(bytes);
+    return model::Coder<K>::Decode(in, key) && model::Coder<Accumulator>::Decode(in, accumulator);
+  }
+  static void Put(const typename KeyTable<K, Cell>::Entry& entry, std::string* out) {
+    model::Coder<K>::Encode(entry.key, out);
+    model::Coder<Accumulator>::Encode(entry.cell.accumulator, out);
+  }
+
+  Status Evict(SliceEntry& slice, Table& table) {
+    for (const auto& entry : table.cells.entries()) {
+      if (entry.cell.is_copied) continue;
+      cold_bytes_.clear();
+      Put(entry, &cold_bytes_);
+      HB_RETURN_IF_ERROR(spill_->cells().Put(slice.window, entry.cell.hash, cold_bytes_));
+    }
+    spill_->NoteEvicted(&table.residence, table.cells.size(), 0);
+    table.cells = {};
+    return absl::OkStatus();
+  }
+
+  auto Measuring() {
+    return [this](Table& table) { Measure(table); };
+  }
+  auto Evicting() {
+    return [this](SliceEntry& slice, Table& table) { return Evict(slice, table); };
+  }
+  void Measure(Table& table) {
+    if (!spill_->is_limited()) return;
+    const size_t heap = SampleHeapBytes(table.cells.entries(), [](const auto& entry) {
+      return model::HeapBytes(entry.key) + model::HeapBytes(entry.cell.accumulator);
+    });
+    spill_->Resize(&table.residence, table.cells.size_bytes() + table.dirty.capacity() * sizeof(uint32_t) + heap);
+  }
+  void LogChanges(const Dirty& dirty, EpochId epoch, WindowLogWriter* log) {
     if (dirty.dropped) {
       log->Begin(WindowOp::kDrop, dirty.slice);
       return;
@@ -240,23 +349,24 @@ class SlidingCombineOperator final : public Operator {
     Table& table = *slice->tables[dirty.keys];
     for (const uint32_t at : table.dirty) LogCell(dirty.slice, table.cells[at], log);
     table.dirty.clear();
+    table.residence.touched = epoch;
+    Measure(table);
   }
   void LogCell(const model::Window& slice, typename KeyTable<K, Cell>::Entry& entry, WindowLogWriter* log) {
     entry.cell.dirty = false;
-    std::string* const out = log->Begin(WindowOp::kPut, slice);
-    model::Coder<K>::Encode(entry.key, out);
-    model::Coder<Accumulator>::Encode(entry.cell.accumulator, out);
+    Put(entry, log->Begin(WindowOp::kPut, slice));
   }
 
   const model::WindowFn window_fn_;
   const CombineFn fn_;
+  std::optional<Spill> spill_;
+  std::string cold_bytes_;  // scratch
   Slices slices_;
   std::set<model::Window, ByEnd> due_;  // windows with a part, not yet put out
   std::vector<Dirty> dirty_;
   std::unique_ptr<TypedBatch<Combined>> panes_;
   model::EventTime watermark_ = model::EventTime::Min();
   std::vector<model::Window> windows_;  // scratch
-  size_t last_merged_ = 0;
 };
 
 }  // namespace hornbeam::engine

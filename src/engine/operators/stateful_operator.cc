@@ -32,24 +32,28 @@ class StatefulOperator::Log {
   }
   // All of a cell, or what has changed in one that the log has.
   void Put(Cell* cell, const model::Window& window, bool all) {
-    std::string* const out = Begin(all ? WindowOp::kPut : WindowOp::kAppend, window);
-    layout_.key().encode(layout_.key_of(cell), out);
+    Encode(layout_, cell, all, &scratch_, Begin(all ? WindowOp::kPut : WindowOp::kAppend, window));
+    cell->changed = 0;
+    cell->is_logged = true;
+  }
+
+  // The operands of either.
+  static void Encode(const CellLayout& layout, Cell* cell, bool all, std::string* scratch, std::string* out) {
+    layout.key().encode(layout.key_of(cell), out);
     const uint64_t logged = all ? cell->filled : cell->changed;
     PutVarint(out, static_cast<uint64_t>(__builtin_popcountll(logged)));
     for (uint64_t left = logged; left != 0; left &= left - 1) {
       const auto number = static_cast<size_t>(__builtin_ctzll(left));
-      StateMember& member = *layout_.members()[number];
-      scratch_.clear();
+      StateMember& member = *layout.members()[number];
+      scratch->clear();
       if (all) {
-        member.LogAll(layout_.slot(cell, number), &scratch_);
+        member.LogAll(layout.slot(cell, number), scratch);
       } else {
-        member.LogChanges(layout_.slot(cell, number), &scratch_);
+        member.LogChanges(layout.slot(cell, number), scratch);
       }
       PutVarint(out, number);
-      PutBytes(out, scratch_);
+      PutBytes(out, *scratch);
     }
-    cell->changed = 0;
-    cell->is_logged = true;
   }
 
  private:
@@ -77,6 +81,7 @@ StatefulOperator::StatefulOperator(const model::WindowingStrategy& strategy, con
 Status StatefulOperator::Open(const OperatorContext& context, int outputs) {
   HB_RETURN_IF_ERROR(Operator::Open(context, outputs));
   metrics().SetClock(context.job->options().clock);
+  spill_.emplace(context);
   std::vector<StateMember*> members = members_.all();
   if (settings_.state_ttl > model::Duration{}) members.push_back(&last_use_);
   if (members.size() > CellLayout::kMostMembers) {
@@ -115,7 +120,23 @@ StatefulOperator::Place StatefulOperator::Find(const TimerId& id) {
   if (in == nullptr) return {};
   Table* const table = in->tables[id.key.slice()].get();
   if (table == nullptr || !table->cells) return {};
-  return {in, table, table->cells->Find(id.key), false};
+  Place at{in, table, table->cells->Find(id.key), false};
+  if (at.cell != nullptr || table->residence.cold_cells == 0) return at;
+  const StatusOr<bool> is_cold = spill_->cells().Get(id.window, id.key, &cold_bytes_);
+  cold_status_.Update(is_cold.status());
+  if (!is_cold.ok() || !*is_cold) return at;
+  ByteReader in_store(cold_bytes_);
+  const std::unique_ptr<void, void (*)(void*)> key(key_->decode(in_store), key_->free);
+  if (key == nullptr) {
+    cold_status_.Update(Malformed());
+    return at;
+  }
+  at.cell = table->cells->FindOrAdd(id.key, key.get(), &at.is_new);
+  Thaw(in_store, &at);
+  // The timer that asks has been taken from its queue, to which it has come back with its cell.
+  event_timers_.Clear(id);
+  processing_timers_.Clear(id);
+  return at;
 }
 
 void StatefulOperator::RollbackCall() {
@@ -135,6 +156,7 @@ void StatefulOperator::Abandon(const Place& at) {
 void StatefulOperator::Settle(const Place& at, uint64_t changed) {
   Cell* const cell = at.cell;
   cell->changed |= changed;
+  cell->is_copied = false;
   if (!parked_calls_.empty()) UnparkReplaced(at);
   if (changed != 0 && settings_.state_ttl > model::Duration{}) NoteUse(at);
   const uint64_t life = settings_.state_ttl > model::Duration{} ? uint64_t{1} << last_use_.number() : 0;
@@ -175,6 +197,7 @@ void StatefulOperator::ReleaseTimers(const Place& at) {
 void StatefulOperator::Forget(const Place& at) {
   Cell* const cell = at.cell;
   if (cell->filled != 0) ReleaseTimers(at);
+  if (cell->has_copy) cold_status_.Update(spill_->cells().Remove(at.in->window, cell->hash));
   if (cell->is_logged) {
     MarkDirty(at);
     at.table->erased.push_back(static_cast<char>(WindowOp::kErase));
@@ -191,7 +214,7 @@ void StatefulOperator::DropWindow(WindowEntry& in) {
   for (uint32_t slice = 0; slice < model::kKeySlices; ++slice) {
     Table* const table = in.tables[slice].get();
     if (table == nullptr) continue;
-    table->cells->ForEach([&](Cell* cell) { ReleaseTimers({&in, table, cell, false}); });
+    ReleaseTable(in, *table);
     dirty_.push_back({slice, in.window, true});
   }
   due_.erase({in.state.expires_at, in.window});
@@ -200,9 +223,124 @@ void StatefulOperator::DropWindow(WindowEntry& in) {
 
 void StatefulOperator::DropIfEmpty(WindowEntry& in) {
   const bool empty = std::all_of(in.tables.begin(), in.tables.end(), [](const std::unique_ptr<Table>& table) {
-    return table == nullptr || table->cells->empty();
+    return table == nullptr || (table->cells->empty() && table->residence.cold_cells == 0);
   });
   if (empty) DropWindow(in);
+}
+
+// Out of memory, and back. -----------------------------------------------------------------------------------------------
+
+// `at` has a new cell: it is the one that is out of memory, if there is one.
+void StatefulOperator::FetchCold(Place* at) {
+  const StatusOr<bool> is_cold = spill_->cells().Get(at->in->window, at->cell->hash, &cold_bytes_);
+  cold_status_.Update(is_cold.status());
+  if (!is_cold.ok() || !*is_cold) return;
+  ByteReader in(cold_bytes_);
+  const std::unique_ptr<void, void (*)(void*)> key(key_->decode(in), key_->free);
+  if (key == nullptr) return cold_status_.Update(Malformed());
+  if (!key_->equal(key.get(), layout_->key_of(at->cell))) {
+    return cold_status_.Update(absl::InternalError("two keys have the same hash of 128 bits; the state of one is lost"));
+  }
+  Thaw(in, at);
+}
+
+// `in` is behind the key.
+void StatefulOperator::Thaw(ByteReader& in, Place* at) {
+  SetFrame(*at, {}, {});
+  for (uint64_t left = in.Varint(); left > 0 && in.ok(); --left) {
+    const uint64_t number = in.Varint();
+    ByteReader bytes(in.Bytes());
+    if (number >= layout_->members().size() || !RestoreMember(*at, *layout_->members()[number], /*all=*/true, bytes)) {
+      return cold_status_.Update(Malformed());
+    }
+    if (timers_[number] == nullptr) continue;
+    timers_[number]->ForEach(layout_->slot(at->cell, number), [this](uint32_t, const SetTimer& timer) {
+      if (timer.hold.is_held()) holds_.EndLeft(timer.hold.time());
+    });
+  }
+  if (!in.ok()) cold_status_.Update(Malformed());
+  frame_.cell = nullptr;
+  at->is_new = false;
+  at->cell->is_logged = at->cell->has_copy = at->cell->is_copied = true;
+  spill_->NoteThawed(&at->table->residence);
+}
+
+void StatefulOperator::ForEachCold(WindowEntry& in, Table& table, absl::FunctionRef<Status(const Place&)> visit) {
+  if (table.residence.cold_cells == 0) return;
+  cold_status_.Update(spill_->cells().ForEach(in.window, table.slice, [&](const model::KeyHash& hash, std::string_view bytes) {
+    if (table.cells->Find(hash) != nullptr) return absl::OkStatus();
+    ByteReader reader(bytes);
+    const std::unique_ptr<void, void (*)(void*)> key(key_->decode(reader), key_->free);
+    if (key == nullptr) return Malformed();
+    Place at{&in, &table, nullptr, false};
+    at.cell = table.cells->FindOrAdd(hash, key.get(), &at.is_new);
+    Thaw(reader, &at);
+    return visit(at);
+  }));
+}
+
+// The table is about to go: its cells' timers and holds do.
+void StatefulOperator::ReleaseTable(WindowEntry& in, Table& table) {
+  table.cells->ForEach([&](Cell* cell) { ReleaseTimers({&in, &table, cell, false}); });
+  const bool has_timers = std::any_of(timers_.begin(), timers_.end(), [](const TimerMember* timer) { return timer != nullptr; });
+  if (has_timers || settings_.state_ttl > model::Duration{}) {
+    ForEachCold(in, table, [&](const Place& at) {
+      ReleaseTimers(at);
+      table.cells->Drop(at.cell);
+      return absl::OkStatus();
+    });
+  }
+  cold_status_.Update(spill_->Drop(in.window, table.slice, &table.residence));
+}
+
+bool StatefulOperator::StaysInMemory(const WindowEntry& in, Cell* cell) const {
+  if (!parked_calls_.empty() && parked_calls_.contains({cell->hash, in.window, kExpirationTag})) return true;
+  for (size_t number = 0; number < timers_.size(); ++number) {
+    if (timers_[number] == nullptr || (cell->filled >> number & 1) == 0) continue;
+    const auto& slot = *static_cast<const TimerSlot*>(layout_->slot(cell, number));
+    if (slot.family != nullptr || (slot.timer && slot.timer->parked_at)) return true;
+  }
+  return false;
+}
+
+Status StatefulOperator::Evict(const WindowEntry& in, Table& table) {
+  std::vector<Cell*> leave;
+  Status status;
+  std::string bytes, scratch;
+  table.cells->ForEach([&](Cell* cell) {
+    if (StaysInMemory(in, cell)) return;
+    leave.push_back(cell);
+    if (cell->is_copied) return;
+    bytes.clear();
+    Log::Encode(*layout_, cell, /*all=*/true, &scratch, &bytes);
+    status.Update(spill_->cells().Put(in.window, cell->hash, bytes));
+  });
+  HB_RETURN_IF_ERROR(status);
+  for (Cell* const cell : leave) {
+    for (size_t number = 0; number < timers_.size(); ++number) {
+      if (timers_[number] == nullptr || (cell->filled >> number & 1) == 0) continue;
+      auto& slot = *static_cast<TimerSlot*>(layout_->slot(cell, number));
+      if (slot.timer) slot.timer->hold.Leave();
+    }
+  }
+  if (leave.size() == table.cells->size()) {
+    table.cells.emplace(layout_.get());
+  } else {
+    for (Cell* const cell : leave) table.cells->Drop(cell);
+  }
+  spill_->NoteEvicted(&table.residence, leave.size(), table.cells->size_bytes());
+  return absl::OkStatus();
+}
+
+// What members have allocated is taken to be what they take in the log.
+void StatefulOperator::Measure(Table& table) {
+  if (!spill_->is_limited()) return;
+  constexpr size_t kSample = 4;
+  std::string bytes, scratch;
+  table.cells->ForSome(kSample, [&](Cell* cell) { Log::Encode(*layout_, cell, /*all=*/true, &scratch, &bytes); });
+  const size_t sampled = std::min(kSample, table.cells->size());
+  const size_t heap = sampled == 0 ? 0 : bytes.size() * table.cells->size() / sampled;
+  spill_->Resize(&table.residence, table.cells->size_bytes() + heap);
 }
 
 // Time. ------------------------------------------------------------------------------------------------------------------
@@ -329,10 +467,13 @@ Status StatefulOperator::Expire(WindowEntry& in) {
     if (table == nullptr) continue;
     std::vector<Cell*> cells;
     table->cells->ForEach([&](Cell* cell) { cells.push_back(cell); });
-    for (Cell* const cell : cells) {
-      HB_RETURN_IF_ERROR(RunExpiration({&in, table.get(), cell, false}));
-      if (!has_room()) HB_RETURN_IF_ERROR(EmitAll());
-    }
+    const auto expire = [&](const Place& at) -> Status {
+      HB_RETURN_IF_ERROR(RunExpiration(at));
+      return has_room() ? absl::OkStatus() : EmitAll();
+    };
+    for (Cell* const cell : cells) HB_RETURN_IF_ERROR(expire({&in, table.get(), cell, false}));
+    ForEachCold(in, *table, expire);
+    HB_RETURN_IF_ERROR(cold_status_);
   }
   DropIfEmpty(in);
   return absl::OkStatus();
@@ -452,15 +593,16 @@ Status StatefulOperator::OnMarker(EpochId epoch, EpochRecords* records) {
   while (from < dirty_.size()) {
     const uint32_t slice = dirty_[from].slice;
     Log log(*layout_, records->Begin(context().id, slice, false));
-    for (; from < dirty_.size() && dirty_[from].slice == slice; ++from) LogTable(dirty_[from], &log);
+    for (; from < dirty_.size() && dirty_[from].slice == slice; ++from) LogTable(dirty_[from], epoch, &log);
     log.empty() ? records->Abandon() : records->End();
   }
   dirty_.clear();
   LogParked(records);
-  return absl::OkStatus();
+  cold_status_.Update(spill_->EndEpoch(windows_, Measuring(), Evicting()));
+  return cold_status_;
 }
 
-void StatefulOperator::LogTable(const Dirty& dirty, Log* log) {
+void StatefulOperator::LogTable(const Dirty& dirty, EpochId epoch, Log* log) {
   if (dirty.dropped) {
     log->Begin(WindowOp::kDrop, dirty.window);
     return;
@@ -479,6 +621,10 @@ void StatefulOperator::LogTable(const Dirty& dirty, Log* log) {
   }
   table.listed.clear();
   table.cells->FreeRetired();
+  table.residence.touched = epoch;
+  // A sample may cost as much as the cells are large.
+  constexpr EpochId kMeasuredEvery = 16;
+  if (table.residence.bytes == 0 || (epoch + dirty.slice) % kMeasuredEvery == 0) Measure(table);
 }
 
 void StatefulOperator::LogParked(EpochRecords* records) {
@@ -497,7 +643,14 @@ Status StatefulOperator::Rewrite(uint32_t unit, EpochRecords* records) {
   Log log(*layout_, out);
   windows_.ForEach([&](WindowEntry& in) {
     if (in.tables[unit] == nullptr) return;
-    in.tables[unit]->cells->ForEach([&](Cell* cell) { log.Put(cell, in.window, true); });
+    Table& table = *in.tables[unit];
+    table.cells->ForEach([&](Cell* cell) { log.Put(cell, in.window, true); });
+    if (table.residence.cold_cells == 0) return;
+    // The others are in the store as they are in the log.
+    cold_status_.Update(spill_->cells().ForEach(in.window, unit, [&](const model::KeyHash& hash, std::string_view bytes) {
+      if (table.cells->Find(hash) == nullptr) log.Begin(WindowOp::kPut, in.window)->append(bytes);
+      return absl::OkStatus();
+    }));
   });
   std::string parked;
   parked_->LogAll(unit, &parked);
@@ -508,7 +661,7 @@ Status StatefulOperator::Rewrite(uint32_t unit, EpochRecords* records) {
     PutBytes(out, parked);
   }
   records->End();
-  return absl::OkStatus();
+  return cold_status_;
 }
 
 void StatefulOperator::ClearSlice(uint32_t slice) {
@@ -537,7 +690,9 @@ Status StatefulOperator::Restore(uint32_t unit, bool replaces, std::string_view 
     }
   }
   ReportParked();
-  return log.in.ok() && log.in.done() ? absl::OkStatus() : Malformed();
+  if (!log.in.ok() || !log.in.done()) return Malformed();
+  cold_status_.Update(spill_->AfterRestore(payload.size(), windows_, Measuring(), Evicting()));
+  return cold_status_;
 }
 
 // The least of what its slices knew: a worker that takes over for several must not be ahead of what any has parked.
@@ -580,12 +735,7 @@ Status StatefulOperator::RestoreCell(uint32_t slice, WindowOp op, const std::vec
     if (number >= members.size()) return Malformed();
     StateMember* const member = members[number];
     if (member == nullptr) continue;  // of a time to live that there is no longer
-    bool filled = false;
-    if (!member->Restore(layout_->slot(at.cell, member->number()), op == WindowOp::kPut, bytes, &filled) || !bytes.done()) {
-      return Malformed();
-    }
-    const uint64_t bit = uint64_t{1} << member->number();
-    at.cell->filled = filled ? at.cell->filled | bit : at.cell->filled & ~bit;
+    if (!RestoreMember(at, *member, op == WindowOp::kPut, bytes)) return Malformed();
     if (const TimerMember* const timers = timers_[member->number()]) {
       timers->ForEach(layout_->slot(at.cell, member->number()), [&](uint32_t tag, const SetTimer& timer) {
         if (timer.parked_at) RestoreParkedTimer({hash, log.window, tag}, *timer.parked_at);
@@ -597,8 +747,17 @@ Status StatefulOperator::RestoreCell(uint32_t slice, WindowOp op, const std::vec
     }
   }
   at.cell->is_logged = true;
+  at.cell->is_copied = false;
   frame_.cell = nullptr;
   return log.in.ok() ? absl::OkStatus() : Malformed();
+}
+
+bool StatefulOperator::RestoreMember(const Place& at, StateMember& member, bool all, ByteReader& bytes) {
+  bool filled = false;
+  if (!member.Restore(layout_->slot(at.cell, member.number()), all, bytes, &filled) || !bytes.done()) return false;
+  const uint64_t bit = uint64_t{1} << member.number();
+  at.cell->filled = filled ? at.cell->filled | bit : at.cell->filled & ~bit;
+  return true;
 }
 
 void StatefulOperator::RestoreParkedTimer(const TimerId& id, EventTime stands) {
@@ -615,6 +774,7 @@ Status StatefulOperator::RestoreErase(uint32_t slice, WindowLogReader& log) {
   const Place at = Find({key_->hash(key.get()), log.window, 0});
   if (at.cell == nullptr) return Malformed();
   ReleaseTimers(at);
+  if (at.cell->has_copy) HB_RETURN_IF_ERROR(spill_->cells().Remove(log.window, at.cell->hash));
   at.table->cells->Drop(at.cell);
   return absl::OkStatus();
 }
@@ -622,8 +782,7 @@ Status StatefulOperator::RestoreErase(uint32_t slice, WindowLogReader& log) {
 Status StatefulOperator::RestoreDrop(uint32_t slice, const model::Window& window) {
   WindowEntry* const in = windows_.Find(window);
   if (in == nullptr || in->tables[slice] == nullptr) return absl::OkStatus();
-  Table* const table = in->tables[slice].get();
-  table->cells->ForEach([&](Cell* cell) { ReleaseTimers({in, table, cell, false}); });
+  ReleaseTable(*in, *in->tables[slice]);
   in->tables[slice] = nullptr;
   const bool empty = std::all_of(in->tables.begin(), in->tables.end(),
                                  [](const std::unique_ptr<Table>& other) { return other == nullptr; });

@@ -6,6 +6,9 @@
 // Event time runs through what is due in its order: timers, then the expiry of windows. What user code has failed on and is
 // parked (an element, a timer, an expiry) counts as input that is still to come, as in Beam: event time stands still in this
 // operator, on this worker, until it has been dealt with, so no window expires over it.
+//
+// Cells leave memory when the job's state exceeds its budget (state/spill.h); their timers and holds stay. Those with a family of
+// timers, or with something parked, stay themselves.
 #ifndef HORNBEAM_ENGINE_OPERATORS_STATEFUL_OPERATOR_H_
 #define HORNBEAM_ENGINE_OPERATORS_STATEFUL_OPERATOR_H_
 
@@ -27,6 +30,7 @@
 #include "engine/progress/holds.h"
 #include "engine/state/cell.h"
 #include "engine/state/cell_table.h"
+#include "engine/state/spill.h"
 #include "engine/state/state_frame.h"
 #include "engine/state/state_member.h"
 #include "engine/state/window_log.h"
@@ -113,6 +117,7 @@ class StatefulOperator : public Operator {
     std::optional<CellTable> cells;
     std::vector<Cell*> listed;  // that the log has to hear of
     std::string erased;         // keys that the log has to hear of, as operations
+    Residence residence;
   };
   struct PerWindow {
     model::EventTime expires_at;
@@ -136,6 +141,7 @@ class StatefulOperator : public Operator {
     Table& table = TableAt(in, hash.slice());
     Place at{&in, &table, nullptr, false};
     at.cell = table.cells->FindOrAdd(hash, key, &at.is_new);
+    if (at.is_new && table.residence.cold_cells > 0) FetchCold(&at);
     SetFrame(at, timestamp, timestamp);
     return at;
   }
@@ -236,10 +242,26 @@ class StatefulOperator : public Operator {
   Status RetryCalls(model::ProcessingTime now);
   ExpirationContext ContextOf(model::EventTime timestamp, const model::Window& window);
 
-  void LogTable(const Dirty& dirty, Log* log);
+  // Cells out of memory. What goes wrong there fails the job when the epoch ends, before anything of it is sealed.
+  void FetchCold(Place* at);
+  void Thaw(ByteReader& in, Place* at);
+  void ForEachCold(WindowEntry& in, Table& table, absl::FunctionRef<Status(const Place&)> visit);
+  void ReleaseTable(WindowEntry& in, Table& table);
+  bool StaysInMemory(const WindowEntry& in, Cell* cell) const;
+  Status Evict(const WindowEntry& in, Table& table);
+  void Measure(Table& table);
+  auto Measuring() {
+    return [this](Table& table) { Measure(table); };
+  }
+  auto Evicting() {
+    return [this](const WindowEntry& in, Table& table) { return Evict(in, table); };
+  }
+
+  void LogTable(const Dirty& dirty, EpochId epoch, Log* log);
   void LogParked(EpochRecords* records);
   void ClearSlice(uint32_t slice);
   Status RestoreMembers(ByteReader& in, std::vector<StateMember*>* members);
+  bool RestoreMember(const Place& at, StateMember& member, bool all, ByteReader& bytes);
   Status RestoreCell(uint32_t slice, WindowOp op, const std::vector<StateMember*>& members, WindowLogReader& log);
   void RestoreTime(model::EventTime time);
   void RestoreParkedTimer(const TimerId& id, model::EventTime stands);
@@ -267,6 +289,9 @@ class StatefulOperator : public Operator {
   std::set<std::pair<model::EventTime, model::Window>> due_;  // when each window expires
   absl::flat_hash_map<TimerId, ParkedCall> parked_calls_;
   std::multimap<model::ProcessingTime, TimerId> call_retries_;
+  std::optional<Spill> spill_;
+  Status cold_status_;    // the first error
+  std::string cold_bytes_;  // scratch
   bool time_goes_on_ = false;  // what it stood still for is parked no longer
   std::vector<Dirty> dirty_;
 

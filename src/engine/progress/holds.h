@@ -29,9 +29,14 @@ class HoldSet {
   HoldSet() = default;
   HoldSet(const HoldSet&) = delete;
   HoldSet& operator=(const HoldSet&) = delete;
-  ~HoldSet() { HB_CHECK(held_ == 0); }
+  ~HoldSet() { HB_CHECK(held_ == left_); }
 
   [[nodiscard]] Hold HoldAt(model::EventTime t);
+  // Ends a hold at `t` that was left (Hold::Leave); whoever comes back has one of its own by then.
+  void EndLeft(model::EventTime t) {
+    --left_;
+    Remove(t.us);
+  }
 
   // The least time that is held; Max() where none is.
   model::EventTime Min() const {
@@ -68,6 +73,7 @@ class HoldSet {
       heap_;  // each key of counts_ once, the least first; the first one's count is above zero
   absl::flat_hash_map<int64_t, int64_t> counts_;
   size_t held_ = 0;
+  size_t left_ = 0;  // of those, holds without an owner in memory
 };
 
 class Hold {
@@ -93,6 +99,10 @@ class Hold {
     set_->Add(t.us);  // first, so that the minimum never shoots up in between
     set_->Remove(time_.us);
     time_ = t;
+  }
+  // Stops owning it, and the time stays held: its owner leaves memory (HoldSet::EndLeft).
+  void Leave() {
+    if (set_ != nullptr) ++std::exchange(set_, nullptr)->left_;
   }
   void Release() {
     if (set_ != nullptr) std::exchange(set_, nullptr)->Remove(time_.us);

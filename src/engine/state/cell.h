@@ -60,6 +60,8 @@ struct Cell {
   bool is_listed = false;   // among those that the log has to hear of
   bool is_logged = false;   // the log has it
   bool is_removed = false;  // no longer in its table
+  bool has_copy = false;    // the cold store has one, of this cell or of what it was
+  bool is_copied = false;   // and it is the same
 };
 
 // Where things lie in a cell. Immutable once made; outlives the cells.

@@ -51,12 +51,24 @@ class CellTable {
 
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
+  // Without what keys and members have allocated themselves.
+  size_t size_bytes() const { return slots_.capacity() * sizeof(Slot) + size_ * layout_.size_bytes(); }
 
   // In an order that follows from the keys. `visit` must not add or remove cells.
   template <typename Visit>
   void ForEach(Visit visit) const {
     for (const Slot& slot : slots_) {
       if (slot.cell != nullptr) visit(slot.cell);
+    }
+  }
+
+  // The same of so many at most.
+  template <typename Visit>
+  void ForSome(size_t most, Visit visit) const {
+    for (size_t at = 0; most > 0 && at < slots_.size(); ++at) {
+      if (slots_[at].cell == nullptr) continue;
+      visit(slots_[at].cell);
+      --most;
     }
   }
 

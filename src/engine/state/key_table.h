@@ -26,6 +26,8 @@ class KeyTable {
   size_t size() const { return entries_.size(); }
   bool empty() const { return entries_.empty(); }
   std::vector<Entry>& entries() { return entries_; }
+  // Without what keys and cells have allocated themselves.
+  size_t size_bytes() const { return entries_.capacity() * sizeof(Entry) + slots_.capacity() * sizeof(Slot); }
   Entry& operator[](size_t position) { return entries_[position]; }
 
   // The position of the key's entry; made, with an empty cell, when there was none. Positions hold for good,
@@ -37,6 +39,7 @@ class KeyTable {
       Slot& slot = slots_[at];
       if (slot.position == kFree) {
         slot = {static_cast<uint32_t>(entries_.size()), bits};
+        MakeRoom();
         entries_.push_back({key, Cell{}});
         return slot.position;
       }
@@ -62,6 +65,13 @@ class KeyTable {
   };
   // The slice is taken from the high half, so these bits differ within a slice.
   static uint32_t Bits(const model::KeyHash& hash) { return static_cast<uint32_t>(hash.low); }
+
+  // By a quarter at a time: a table is a small part of an operator's state, so copying it costs little, and what stands empty
+  // counts for all of them.
+  void MakeRoom() {
+    if (entries_.size() < entries_.capacity()) return;
+    entries_.reserve(entries_.size() < 16 ? 2 * entries_.size() + 2 : entries_.size() + entries_.size() / 4);
+  }
 
   void Grow() {
     const std::vector<Slot> old = std::move(slots_);

@@ -48,6 +48,10 @@ class WindowSlices {
     last_ = at.get();
     return *last_;
   }
+  WindowEntry& FindOrAdd(const model::Window& window) {
+    bool is_new = false;
+    return FindOrAdd(window, &is_new);
+  }
   WindowEntry* Find(const model::Window& window) {
     const auto at = windows_.find(Order{window});
     return at == windows_.end() ? nullptr : at->second.get();
