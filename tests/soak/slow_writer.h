@@ -27,10 +27,11 @@ class SlowWriter final : public engine::SinkWriter {
   Status Finish() override { return writer_->Finish(); }
 
  private:
-  // Mostly not at all, often a few milliseconds, seldom so long that many epochs pile up.
+  // Mostly not at all, often a few milliseconds, seldom so long that many epochs pile up; on the average so short that the sink comes
+  // along, also on a machine that is busy.
   void Wait() {
     const uint64_t roll = rng_.Below(200);
-    const uint64_t most_ms = roll == 0 ? 2000 : roll < 60 ? 40 : 0;
+    const uint64_t most_ms = roll == 0 ? 2000 : roll < 30 ? 40 : 0;
     if (most_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(rng_.Below(most_ms)));
   }
 

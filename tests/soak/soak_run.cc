@@ -155,6 +155,7 @@ Status RunSoakJob(const SoakJobOptions& options) {
   job.name = "soak";
   job.state_dir = options.state_dir;
   job.workers = static_cast<int>(options.workers);
+  job.epoch_interval = Millis(50);  // each is a delivery to a sink that is slow
   job.log_rewrite_above_bytes = kLogRewriteAboveBytes;
   job.log_segment_bytes = kLogSegmentBytes;
   Pipeline pipeline(job);
