@@ -119,7 +119,7 @@ class Operator {
   virtual Status Restore(uint32_t unit, bool replaces, std::string_view payload) {
     return absl::InternalError("an operator without state was given some to restore");
   }
-  // The records of this unit are restored on every worker, not on its owner alone.
+  // This unit is restored on every worker, and every worker is asked to rewrite it, not its owner alone.
   virtual bool restores_everywhere(uint32_t unit) const { return false; }
   // Adds the whole state of `unit` as one record that replaces all earlier ones, so that the log can drop those.
   // Called between OnMarker and whatever comes next.

@@ -137,6 +137,24 @@ TEST(LogSizeTest, SideInputsAndWhatWaitsForThem) {
   });
 }
 
+// Some 3,000 panes, of which the last has as many elements: the log has each element a few times, not each pane.
+TEST(LogSizeTest, AViewThatAccumulates) {
+  const auto build = [](const Events& events) {
+    const auto view = events | "Value" >> Map([](const Event& event) { return event.value; })
+                             | "SideWindow" >> WindowInto(GlobalWindows())
+                                                   .Triggering(Trigger::Repeatedly(Trigger::AfterCount(1)))
+                                                   .AccumulatingFiredPanes()
+                             | "View" >> AsList();
+    events | "Main" >> WindowInto(GlobalWindows())
+           | "Look" >> MapWithSideInputs([](const Event& event, const std::vector<int64_t>& values) {
+               return event.value + static_cast<int64_t>(values.size());
+             }, view);
+  };
+  const TestMode mode{.batch_size = 16, .workers = 3, .crashes = false, .seed = 7};
+  EXPECT_LT(MostBytes(mode, true, build), 75'000u);
+  EXPECT_LT(MostBytes(mode, false, build), 1'500'000u);
+}
+
 TEST(LogSizeTest, SinksAndTheirAnswers) {
   ExpectSmallLog([](const Events& events, fakes::OffsetTable* table) {
     const auto written = events | "Row" >> Map([](const Event& event) {

@@ -100,6 +100,35 @@ TEST(SideInputTest, TheNewestPaneCounts) {
              {"a:1", "b:1", "c:1+2"});
 }
 
+// Each pane has one element more than the last, and each is seen; over crashes a view is put together of what was logged of it.
+TEST(SideInputTest, APaneThatHasMoreThanTheLastOne) {
+  TestStream<Rate> stream = InOrder();
+  std::vector<std::string> lists, maps;
+  std::vector<int64_t> so_far;
+  for (int64_t i = 1; i <= 25; ++i) {
+    stream = stream.AddTimestamped({Side(absl::StrCat("x", i), i, 2)}).AddTimestamped({Main(absl::StrCat("m", i), 1)});
+    so_far.push_back(i);
+    lists.push_back(absl::StrCat("m", i, ":", Sorted(so_far)));
+    maps.push_back(absl::StrCat("m", i, ":", i, " of ", i));
+  }
+  const WindowInto growing =
+      WindowInto(GlobalWindows()).Triggering(Trigger::Repeatedly(Trigger::AfterCount(1))).AccumulatingFiredPanes();
+  ExpectSeen(stream, WindowInto(GlobalWindows()), growing, lists);
+  ForEachMode(3, [&](const TestMode& mode) {
+    SCOPED_TRACE(ToString(mode));
+    Collector<std::string> seen;
+    const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
+      const Split split = SplitStream(pipeline, stream);
+      const auto view = split.side | "Growing" >> growing | "View" >> AsMap();
+      split.main | "Look" >> MapWithSideInputs([](const std::string& name, const auto& values) {
+        return absl::StrCat(name, ":", values.at(absl::StrCat("#x", name.substr(1))), " of ", values.size());
+      }, view) | "Collect" >> Collect(&seen);
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_THAT(seen.values(), UnorderedElementsAreArray(maps));
+  });
+}
+
 TEST(SideInputTest, WhatWaitsHoldsTheWatermarkAndIsInTimeWhenItComesOut) {
   ForEachMode(2, [&](const TestMode& mode) {
     SCOPED_TRACE(ToString(mode));

@@ -63,10 +63,13 @@ PCollectionView<View, Access> MakeView(const PCollection<T>& input, const std::s
   using Grouped = KV<bool, std::vector<T>>;
   const auto grouped = input | NamedTransform{absl::StrCat(name, "/OneKey"), Map([](const T& element) { return KV<bool, T>{true, element}; })}
                              | NamedTransform{absl::StrCat(name, "/Gather"), GroupByKey()};
-  const auto updates = grouped | NamedTransform{absl::StrCat(name, "/View"), Map([](const Grouped& pane, const ElementContext& context) {
-                                                  return engine::SideUpdate<View>{
-                                                      context.window(), std::make_shared<const View>(View::Make(pane.value))};
-                                                })};
+  const bool accumulates = input.windowing().accumulation_mode == AccumulationMode::kAccumulating;
+  const auto make = [accumulates](const Grouped& pane, const ElementContext& context) {
+    engine::SideUpdate<View> update{context.window(), std::make_shared<const View>(View::Make(pane.value))};
+    if (accumulates) update.accumulated = std::make_shared<const std::vector<T>>(pane.value);
+    return update;
+  };
+  const auto updates = grouped | NamedTransform{absl::StrCat(name, "/View"), Map(make)};
   return {updates, std::move(access)};
 }
 

@@ -139,6 +139,7 @@ class SideInputParDoOperator<In, Fn, std::tuple<Views...>, Outs...> final : publ
 
   Status Rewrite(uint32_t unit, EpochRecords* records) override {
     if (unit >= kFirstViewUnit) {
+      if (context().worker != 0) return absl::OkStatus();
       EachSide([&](size_t s, auto& side) {
         if (s != unit - kFirstViewUnit) return;
         side.LogAll(records->Begin(context().id, unit, true));
@@ -222,7 +223,7 @@ class SideInputParDoOperator<In, Fn, std::tuple<Views...>, Outs...> final : publ
   // The window waits for the first side input that is not ready for it. REQUIRES: there is one.
   void Await(const model::Window& window) {
     bool waits = false;
-    EachSide([&](size_t s, const auto& side) {
+    EachSide([&](size_t s, auto& side) {
       if (waits || side.Find(side.WindowOf(window)) != nullptr) return;
       waits = true;
       awaited_.Add(s, side.WindowOf(window), window);

@@ -50,12 +50,64 @@ TEST_F(SideInputTest, AViewThatComesBackAfterItWasDroppedIsDroppedAgain) {
 
   SideInput<View> restored(model::WindowFn::Fixed(model::Seconds(10)));
   ASSERT_TRUE(restored.Restore(put).ok());
-  EXPECT_NE(restored.Find(Tens(0)), nullptr);
   ASSERT_TRUE(restored.Restore(dropped).ok());
   EXPECT_EQ(restored.Find(Tens(0)), nullptr);
   std::string all;
   restored.LogAll(&all);
   EXPECT_THAT(all, IsEmpty());
+}
+
+// Panes that accumulate cost the log what they have more than the last one, also over a restart and a rewriting.
+TEST_F(SideInputTest, WhatAccumulatesIsLoggedOnce) {
+  std::vector<int64_t> all;
+  std::vector<std::string> log;
+  size_t bytes = 0;
+  auto side = std::make_unique<SideInput<View>>(model::WindowFn::Fixed(model::Seconds(10)));
+  for (int64_t i = 0; i < 1000; ++i) {
+    all.push_back(i);
+    SideUpdate<View> pane = Pane(0, all);
+    pane.accumulated = std::make_shared<const std::vector<int64_t>>(all);
+    side->Put(pane);
+    log.push_back(side->TakeChanges());
+    bytes += log.back().size();
+    if (i % 100 != 50) continue;
+    if (i % 200 == 50) {  // written as a whole
+      log.assign(1, "");
+      side->LogAll(&log[0]);
+    }
+    side = std::make_unique<SideInput<View>>(model::WindowFn::Fixed(model::Seconds(10)));
+    for (const std::string& record : log) ASSERT_TRUE(side->Restore(record).ok());
+    ASSERT_NE(side->Find(Tens(0)), nullptr);
+    ASSERT_EQ(side->Find(Tens(0))->Get(), all);
+  }
+  EXPECT_LT(bytes, 100'000u) << "whole panes would have millions";
+  side->Put(Pane(0, {7}));
+  SideInput<View> replaced(model::WindowFn::Fixed(model::Seconds(10)));
+  for (const std::string& record : log) ASSERT_TRUE(replaced.Restore(record).ok());
+  ASSERT_TRUE(replaced.Restore(side->TakeChanges()).ok());
+  EXPECT_THAT(replaced.Find(Tens(0))->Get(), ElementsAre(7)) << "a pane that does not accumulate takes the place of all";
+}
+
+// A map with a key twice is an error also when it has been restored, whichever way it was written.
+TEST(SideInputOfMapTest, AKeyThatComesTwiceIsAnErrorOverRestarts) {
+  using Map = MapView<int64_t, int64_t>;
+  using Elements = std::vector<Map::Element>;
+  const Elements first{{1, 10}, {1, 11}}, second{{1, 10}, {1, 11}, {2, 20}};
+  for (const bool rewritten : {false, true}) {
+    std::string log;
+    SideInput<Map> side{model::WindowFn::Global()};
+    for (const Elements& elements : {first, second}) {
+      side.Put({Window::Global(), std::make_shared<const Map>(Map::Make(elements)), std::make_shared<const Elements>(elements)});
+      log += side.TakeChanges();
+      if (!rewritten) continue;
+      log.clear();
+      side.LogAll(&log);
+    }
+    SideInput<Map> restored{model::WindowFn::Global()};
+    ASSERT_TRUE(restored.Restore(log).ok());
+    ASSERT_NE(restored.Find(Window::Global()), nullptr);
+    EXPECT_THROW(restored.Find(Window::Global())->Get(), std::invalid_argument);
+  }
 }
 
 TEST_F(SideInputTest, AMalformedRecordIsAnError) {

@@ -27,6 +27,8 @@ template <typename View>
 struct SideUpdate {
   model::Window window;
   std::shared_ptr<const View> view;
+  // Where panes accumulate, all elements of this one: those of the window's last pane come first, in their order. Otherwise null.
+  std::shared_ptr<const std::vector<typename View::Element>> accumulated{};
 };
 
 // Exactly one element; what there is instead where there is none, if anything.

@@ -180,7 +180,7 @@ void Stage::RecordWatermark(EpochRecords* records) const {
 Status Stage::Rewrite(UnitKey unit, EpochRecords* records) {
   if (watermark_id_ && unit.op == *watermark_id_) RecordWatermark(records);
   for (const std::unique_ptr<Node>& node : nodes_) {
-    if (node->context.id == unit.op && node->context.Owns(unit.unit)) {
+    if (node->context.id == unit.op && (node->context.Owns(unit.unit) || node->op->restores_everywhere(unit.unit))) {
       HB_RETURN_IF_ERROR(node->op->Rewrite(unit.unit, records));
     }
   }
