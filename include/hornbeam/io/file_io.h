@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@
 #include "base/status.h"
 #include "hornbeam/io/compression.h"
 #include "hornbeam/io/file_metadata.h"
+#include "hornbeam/io/watch.h"
 #include "hornbeam/pipeline.h"
 #include "hornbeam/types.h"
 
@@ -53,11 +55,22 @@ class MatchFiles : public PTransform {
     changed.empty_ = empty;
     return changed;
   }
+  // Looks again every interval and gives each file when it is found first, once, also over
+  // restarts; the result is unbounded. A file's element has the time of the look that found it, and
+  // the watermark is that of the last look. The pattern may match nothing. What was found is
+  // remembered for ever: 16 bytes a file. A file should come to its name whole, as all that is
+  // written here does.
+  MatchFiles Continuously(Watch watch) const {
+    MatchFiles changed = *this;
+    changed.watch_ = watch;
+    return changed;
+  }
   PCollection<FileMetadata> Expand(Pipeline& pipeline, const std::string& name) const;
 
  private:
   std::string pattern_;
   EmptyMatchTreatment empty_ = EmptyMatchTreatment::kDisallow;
+  std::optional<Watch> watch_;
 };
 
 // The files that match each pattern of a collection; one that matches several is there several

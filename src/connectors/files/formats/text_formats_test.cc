@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "connectors/files/compression/compress.h"
+#include "connectors/files/store/faulty_file_store.h"
 #include "connectors/files/store/file_store.h"
 #include "connectors/files/store/memory_file_store.h"
 #include "hornbeam/hornbeam.h"
@@ -62,6 +63,35 @@ TEST_F(TextFormatsTest, LinesOfManyFilesInEveryMode) {
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_THAT(lines.values(), UnorderedElementsAreArray(expected));
   });
+}
+
+TEST_F(TextFormatsTest, AStoreThatIsAwayNowAndThenInEveryMode) {
+  std::vector<std::string> expected;
+  std::string content;
+  for (int line = 0; line < 100; ++line) {
+    expected.push_back(absl::StrCat("line ", line));
+    absl::StrAppend(&content, expected.back(), "\n");
+  }
+  store_.Put("tf://a", content);
+  store_.Put("tf://b.gz", Gzip(content));
+  const std::vector<std::string> once = expected;
+  expected.insert(expected.end(), once.begin(), once.end());
+  int64_t faults = 0;
+  ForEachMode(2, [&](const TestMode& mode) {
+    SCOPED_TRACE(ToString(mode));
+    connectors::FaultyFileStore faulty(&store_, 4, mode.seed);
+    connectors::RegisterFileStore("tf", [&faulty]() -> StatusOr<std::shared_ptr<FileStore>> {
+      return std::shared_ptr<FileStore>(&faulty, [](FileStore*) {});
+    });
+    Collector<std::string> lines;
+    const Status status = RunInMode(mode, [&](Pipeline& pipeline) {
+      pipeline | "Read" >> io::ReadText("tf://*") | "Collect" >> Collect(&lines);
+    });
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_THAT(lines.values(), UnorderedElementsAreArray(expected));
+    faults += faulty.faults();
+  });
+  EXPECT_GT(faults, 20);
 }
 
 TEST_F(TextFormatsTest, HeadersAndDelimiters) {

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "connectors/files/compression/decompress.h"
+#include "connectors/files/read/watch_reader.h"
 #include "connectors/files/store/file_store.h"
 #include "hornbeam/state.h"
 #include "hornbeam/transforms/create.h"
@@ -39,6 +40,16 @@ struct OpenFiles : StatefulDoFn {
   }
 };
 
+PCollection<FileMetadata> Found(Pipeline& pipeline, const std::string& name,
+                                const connectors::FileSearch& search) {
+  pipeline.NoteMistake(connectors::CheckSearch(search, name));
+  return Read<FileMetadata>("hornbeam:transform:match_continuously:v1", 1, false,
+                            [search](uint32_t, engine::JobContext*) {
+                              return std::make_unique<connectors::WatchReader>(search);
+                            })
+      .Expand(pipeline, name);
+}
+
 }  // namespace
 
 StatusOr<std::vector<FileMetadata>> FindFiles(const std::string& pattern, EmptyMatchTreatment empty,
@@ -53,6 +64,7 @@ StatusOr<std::vector<FileMetadata>> FindFiles(const std::string& pattern, EmptyM
 }
 
 PCollection<FileMetadata> MatchFiles::Expand(Pipeline& pipeline, const std::string& name) const {
+  if (watch_) return Found(pipeline, name, {pattern_, empty_, watch_});
   return pipeline
       .Apply(absl::StrCat(name, "/Pattern"),
              Create<std::string>(std::vector<std::string>{pattern_}))

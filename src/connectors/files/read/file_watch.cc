@@ -4,8 +4,20 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "connectors/files/store/file_pattern.h"
 
 namespace hornbeam::connectors {
+
+Status CheckSearch(const FileSearch& search, const std::string& transform) {
+  const std::string where = absl::StrCat("'", transform, "'");
+  HB_RETURN_IF_ERROR(Annotate(FilePattern::Parse(search.pattern).status(), where));
+  if (search.watch && search.watch->interval.us <= 0) {
+    return absl::InvalidArgumentError(absl::StrCat(where, " looks for new files every ",
+                                                   search.watch->interval.us,
+                                                   " microseconds; the interval must be positive"));
+  }
+  return absl::OkStatus();
+}
 
 bool FileWatch::IsDue(model::ProcessingTime now) const { return !ended_ && now >= next_look_; }
 

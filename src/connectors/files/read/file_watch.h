@@ -23,6 +23,9 @@ struct FileSearch {
   std::optional<io::Watch> watch;  // nothing: one look
 };
 
+// INVALID_ARGUMENT names the transform and what of its search cannot be.
+Status CheckSearch(const FileSearch& search, const std::string& transform);
+
 // Looks once, or every interval. A file is known by a 128-bit fingerprint of its path (and etag,
 // where updates count): 16 bytes in memory and in the state for each file ever found, as in Beam.
 // Of several watches of one pattern each may take its share. Not thread-safe.

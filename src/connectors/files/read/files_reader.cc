@@ -17,6 +17,12 @@ std::string PartName(const FilePart& part) {
   return absl::StrCat(part.file.path, "\n", part.begin);
 }
 
+// In the file, compressed.
+int64_t BytesOf(const FilePart& part) {
+  return static_cast<int64_t>(std::min(part.end, part.file.size_bytes) -
+                              std::min(part.begin, part.file.size_bytes));
+}
+
 }  // namespace
 
 Status PartsReader::Open(const engine::ReaderContext& context) {
@@ -55,8 +61,7 @@ Status PartsReader::Look() {
   HB_RETURN_IF_ERROR(watch_->Look(context_.job->Now(), &files));
   for (const io::FileMetadata& file : files) HB_RETURN_IF_ERROR(AddParts(file));
   int64_t bytes = 0;
-  for (const Pending& pending : pending_)
-    bytes += static_cast<int64_t>(pending.part.file.size_bytes);
+  for (const Pending& pending : pending_) bytes += BytesOf(pending.part);
   pending_bytes_.store(bytes, std::memory_order_relaxed);
   return absl::OkStatus();
 }
@@ -81,9 +86,25 @@ Status PartsReader::OpenNext() {
   return absl::OkStatus();
 }
 
+// Records of the first pending part; null behind its last. After UNAVAILABLE it may be called
+// again.
+Status PartsReader::ReadPending(size_t max_elements, std::unique_ptr<engine::Batch>* batch) {
+  if (!open_) HB_RETURN_IF_ERROR(OpenNext());
+  std::string before;
+  PutPosition(&before);
+  StatusOr<std::unique_ptr<engine::Batch>> read =
+      ReadBatch(max_elements, pending_.front().timestamp);
+  if (absl::IsUnavailable(read.status())) {
+    position_ = std::move(before);
+    open_ = false;
+  }
+  HB_RETURN_IF_ERROR(read.status());
+  *batch = *std::move(read);
+  return absl::OkStatus();
+}
+
 void PartsReader::NextPart() {
-  pending_bytes_.fetch_sub(static_cast<int64_t>(pending_.front().part.file.size_bytes),
-                           std::memory_order_relaxed);
+  pending_bytes_.fetch_sub(BytesOf(pending_.front().part), std::memory_order_relaxed);
   pending_.pop_front();
   ++passed_;
   open_ = false;
@@ -104,8 +125,13 @@ StatusOr<Polled> PartsReader::Poll(size_t max_elements) {
     if (const Status looked = Look(); !looked.ok() && !absl::IsUnavailable(looked)) return looked;
   }
   while (!pending_.empty()) {
-    if (!open_) HB_RETURN_IF_ERROR(OpenNext());
-    HB_ASSIGN_OR_RETURN(polled.batch, ReadBatch(max_elements, pending_.front().timestamp));
+    const Status read = ReadPending(max_elements, &polled.batch);
+    if (absl::IsUnavailable(read)) {
+      polled.state = Polled::State::kNothing;
+      polled.watermark = Watermark();
+      return polled;
+    }
+    HB_RETURN_IF_ERROR(read);
     if (polled.batch != nullptr) {
       progressed_ = true;
       polled.state = Polled::State::kData;

@@ -64,6 +64,7 @@ class PartsReader : public engine::Reader {
   Status Look();
   Status AddParts(const io::FileMetadata& file);
   Status OpenNext();
+  Status ReadPending(size_t max_elements, std::unique_ptr<engine::Batch>* batch);
   Status CheckUnchanged(const FilePart& part) const;
   void NextPart();
   model::EventTime Watermark() const;

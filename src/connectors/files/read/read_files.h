@@ -17,6 +17,7 @@ template <typename T>
 PCollection<T> ReadFiles(Pipeline& pipeline, const std::string& name, const std::string& urn,
                          FilesToRead files,
                          std::function<std::unique_ptr<RecordReader<T>>()> new_records) {
+  pipeline.NoteMistake(CheckSearch(files.search, name));
   if (files.search.watch) files.splitting = Splitting::kWholeFiles;
   return Read<T>(urn, kFileSplits, !files.search.watch.has_value(),
                  [files, new_records](

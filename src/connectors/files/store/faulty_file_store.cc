@@ -31,14 +31,19 @@ class FaultyFileStore::FaultyNewFile final : public NewFile {
 
 class FaultyFileStore::ShortReads final : public ByteSource {
  public:
-  ShortReads(FaultyFileStore* faulty, std::unique_ptr<ByteSource> source)
-      : faulty_(faulty), source_(std::move(source)) {}
+  ShortReads(FaultyFileStore* faulty, std::string path, std::unique_ptr<ByteSource> source)
+      : faulty_(faulty), path_(std::move(path)), source_(std::move(source)) {}
   StatusOr<size_t> Read(char* to, size_t size) override {
+    if (faulty_->Below(kReadsPerCall) == 0) HB_RETURN_IF_ERROR(faulty_->Perhaps(path_));
     return source_->Read(to, 1 + faulty_->Below(std::min<size_t>(size, 7)));
   }
 
  private:
+  // A file is read in many pieces: they fail so much more seldom than other calls.
+  static constexpr uint64_t kReadsPerCall = 20;
+
   FaultyFileStore* const faulty_;
+  const std::string path_;
   const std::unique_ptr<ByteSource> source_;
 };
 
@@ -56,8 +61,9 @@ uint64_t FaultyFileStore::Below(uint64_t n) {
 
 StatusOr<std::unique_ptr<ByteSource>> FaultyFileStore::OpenForRead(const std::string& path,
                                                                    uint64_t offset) {
+  HB_RETURN_IF_ERROR(Perhaps(path));
   HB_ASSIGN_OR_RETURN(std::unique_ptr<ByteSource> source, store_->OpenForRead(path, offset));
-  return std::make_unique<ShortReads>(this, std::move(source));
+  return std::make_unique<ShortReads>(this, path, std::move(source));
 }
 
 StatusOr<std::vector<io::FileMetadata>> FaultyFileStore::List(const FilePattern& pattern) {

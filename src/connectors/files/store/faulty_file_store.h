@@ -12,9 +12,9 @@
 
 namespace hornbeam::connectors {
 
-// Passes calls on to another store. Of its calls that can fail for a while (all but reads) one in
-// `one_in`, at random, is UNAVAILABLE; a Commit that fails had its effect all the same in half of
-// the cases. Reads come in short pieces.
+// Passes calls on to another store. One call in `one_in`, at random, is UNAVAILABLE, and now and
+// then a read in the middle of a file; 0: none. A Commit that fails had its effect all the same in
+// half of the cases. Reads come in short pieces.
 class FaultyFileStore final : public FileStore {
  public:
   FaultyFileStore(FileStore* store, uint64_t one_in, uint64_t seed)

@@ -54,6 +54,8 @@ class FileStore {
                                                     IfExists if_exists) = 0;
   // OK where there is none.
   virtual Status Delete(const std::string& path) = 0;
+  // Where a library that reads this machine's disk alone finds the file; empty where it does not.
+  virtual std::string LocalPathOf(const std::string& path) const { return {}; }
 };
 
 // Paths that begin with "scheme://" are from now on those of the store that `new_store` gives

@@ -26,6 +26,9 @@ class LocalFileStore final : public FileStore {
   StatusOr<std::vector<io::FileMetadata>> List(const FilePattern& pattern) override;
   StatusOr<std::unique_ptr<NewFile>> Create(const std::string& path, IfExists if_exists) override;
   Status Delete(const std::string& path) override;
+  std::string LocalPathOf(const std::string& path) const override {
+    return fs_ == FileSystem::Posix() ? path : "";
+  }
 
  private:
   struct Entry {
