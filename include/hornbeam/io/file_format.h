@@ -33,6 +33,8 @@ struct FileFormat {
   std::function<Status(const T& element, std::string* record)> encode;
   // What names of such files end with: ".txt".
   std::string suffix;
+  // What is wrong with the format itself; then there is no sink.
+  Status mistake;
 };
 
 // Each string with the delimiter after it. A string that has the delimiter in it is a failed

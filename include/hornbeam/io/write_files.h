@@ -98,6 +98,7 @@ class WriteFiles : public PTransform {
 
   WrittenFiles Expand(const PCollection<T>& collection, const std::string& name) const {
     const PCollection<T> input = hornbeam::internal::InEachWindow(collection, name);
+    input.pipeline().NoteMistake(Annotate(format_.mistake, absl::StrCat("'", name, "'")));
     const auto encoded = input.Apply(
         absl::StrCat(name, "/Encode"),
         ParDo<internal::ShardedRecord>([encode = format_.encode, shards = settings_.shards](
