@@ -94,7 +94,9 @@ TEST(BeamCoder, GarbageIsReadOrRefusedAndNeverMore) {
       ByteReader in(bytes);
       Value value;
       std::string again;
-      if (coder->Decode(in, Context::kNested, &value)) EXPECT_TRUE(coder->Encode(value, Context::kNested, &again));
+      if (coder->Decode(in, Context::kNested, &value)) {
+        EXPECT_TRUE(coder->Encode(value, Context::kNested, &again));
+      }
     }
     (void)MakeCoder({"beam:coder:row:v1", bytes, {}});
   }
